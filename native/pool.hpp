@@ -2,7 +2,7 @@
 // A bounded first-in-first-out queue of tickets between submitters and worker threads. No Python, no text for users.
 //
 // All functions may be called on any thread. They neither throw (but for the constructor and drop_queued, on want of memory)
-// nor call back. Every wait ends after `timeout` seconds (0 or less: do not wait), so that callers can wait in slices.
+// nor call back. No thread may be inside when the pool is destroyed. Every wait ends after `timeout` seconds (0 or less: do not wait), so that callers can wait in slices.
 #pragma once
 
 #include <condition_variable>
@@ -21,7 +21,7 @@ class Pool {
 public:
     /// At most `capacity` (at least 1, else std::invalid_argument) tickets are queued; the memory for them is taken here.
     explicit Pool(std::size_t capacity);
-    ~Pool() = default;  // no thread may be inside
+    ~Pool() = default;
     Pool(const Pool&) = delete;
     Pool& operator=(const Pool&) = delete;
 
@@ -29,7 +29,8 @@ public:
     PoolStatus put(Ticket ticket, double timeout);
     /// Takes the oldest ticket, which is then running until `done`. `closed`: closed and nothing is left. Who waits longest is served first.
     PoolStatus take(double timeout, Ticket& ticket);
-    /// The work of one taken ticket is over. True: from now on everything in flight is waiting (see stalled).
+    /// The work of one taken ticket is over. True: from now on everything in flight is waiting (see stalled). Like leave,
+    /// end_wait and detach it does nothing when there is nothing to end.
     bool done();
 
     /// Work that runs outside of the workers (on a host's own thread) counts as in flight between enter and leave; also after close.
@@ -85,6 +86,8 @@ private:
     };
 
     PoolStatus wait_in(Line& line, Waiter& waiter, std::unique_lock<std::mutex>& lock, double timeout);
+    template <typename Get>
+    auto read(Get get) const;
     template <typename Ready>
     PoolStatus wait_for_state(double timeout, Ready ready);
     void push(Ticket ticket);
