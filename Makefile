@@ -59,11 +59,16 @@ $(VENV)/.requirements: requirements.txt | $(UV)
 	@$(PIP) --no-deps --require-hashes --requirement requirements.txt
 	@touch $@
 
-# Editable: tests see the tree; the module is built again only when a native source changes.
+# Editable: tests see the tree, and the module is built again only when a native source changes. The import hook that
+# scikit-build-core installs costs every start of Python 12 ms, so the module moves into the tree and a plain path stays.
 $(VENV)/.core: pyproject.toml $(NATIVE) $(VENV)/.requirements
 	@echo "building rocketride_core._native"
 	@PATH="$(abspath $(BIN)):$$PATH" $(PIP) --no-deps --no-build-isolation --reinstall-package rocketride-core \
 	  --config-settings cmake.define.ROCKETRIDE_WERROR=ON --editable .
+	@site=$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("platlib"))'); \
+	mv "$$site"/rocketride_core/_native*.so rocketride_core/; \
+	rm -r "$$site"/_editable_skbc_rocketride_core.py "$$site"/rocketride_core; \
+	echo "$(CURDIR)" > "$$site"/_editable_skbc_rocketride_core.pth
 	@touch $@
 
 $(VENV)/.plugins: $(PROJECTS) | $(VENV)/.core
