@@ -1,0 +1,221 @@
+# SPDX-License-Identifier: MIT
+"""JSON as people write it: strict first, then with trailing commas, comments, byte order marks and UTF-16 tolerated."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, NoReturn
+
+from .errors import Problem
+
+__all__ = ["child", "closest", "decode", "read_json", "read_text"]
+
+DEPTH = 200  # of nesting; later passes recurse over what is read here
+
+_TOKEN = re.compile(
+    r'"(?>[^"\\]|\\.)*+(?P<end>"?)|//[^\n]*|/\*(?:.*?\*/|.*)|(?P<word>[-+]?[A-Za-z0-9_$.][\w$.+-]*)|\S', re.DOTALL
+)
+_SIMPLE = re.compile(r"[A-Za-z_0-9-]+")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_TEXTS = {
+    "Expecting value": "a value is missing here",
+    "Expecting ',' delimiter": "a comma or a closing bracket is missing here",
+    "Expecting ':' delimiter": "a colon is missing after this key",
+    "Expecting property name enclosed in double quotes": "a key in double quotes is missing here",
+    "Illegal trailing comma before end of object": "a comma too many",
+    "Illegal trailing comma before end of array": "a comma too many",
+    "Unterminated string starting at": "the text that starts here is never closed",
+    "Invalid control character at": "a line break or another control character inside a text",
+    "Invalid \\escape": "an unknown escape after a backslash",
+    "Invalid \\uXXXX escape": "four hexadecimal digits are missing after \\u",
+    "Extra data": "there is more text after the end of the JSON",
+}
+_HINTS = {
+    "Invalid control character at": "write \\n for a line break inside a text",
+    "Invalid \\escape": "write \\\\ for a backslash",
+    "Expecting value": "JSON knows texts in double quotes, numbers, true, false, null, [lists] and {objects}",
+    "Expecting property name enclosed in double quotes": 'write "key": value',
+}
+
+
+def child(path: str, key: str | int) -> str:
+    """The JSON path of a member: `$.a[2]`, `$.a.port`, `$.a["an odd.key"]`."""
+    if isinstance(key, int):
+        return f"{path}[{key}]"
+    return f"{path}.{key}" if _SIMPLE.fullmatch(key) else f"{path}[{json.dumps(key, ensure_ascii=False)}]"
+
+
+def closest(word: str, options: Iterable[str], *, cutoff: float = 0.6) -> str:
+    """The option that `word` most likely means, or ""."""
+    from difflib import get_close_matches
+
+    known = {option.lower(): option for option in options}
+    found = get_close_matches(word.lower(), known, 1, cutoff)
+    return known[found[0]] if found else ""
+
+
+def read_json(data: bytes | str, file: str = "") -> tuple[Any, list[Problem]]:
+    """The value, and what is wrong; after a `bad-json` error (there is only ever one) the value is None.
+
+    Warned are `duplicate-key` (the last one wins) and `lone-surrogate` (replaced by U+FFFD).
+    """
+    text = decode(data, file)
+    return (None, [text]) if isinstance(text, Problem) else read_text(text, file)
+
+
+def decode(data: bytes | str, file: str = "") -> str | Problem:
+    """UTF-8, UTF-16 or UTF-32, with or without a byte order mark, as text without one."""
+    if isinstance(data, str):
+        return data.removeprefix("\ufeff")
+    encoding = json.detect_encoding(data)
+    try:
+        return data.decode(encoding).removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        before = data[: error.start].decode(encoding, "replace")
+        return _bad(before, len(before), f"a byte that is not {encoding.removesuffix('-sig').upper()}", file, "save it as UTF-8")
+
+
+def read_text(text: str, file: str = "") -> tuple[Any, list[Problem]]:
+    """`read_json` of decoded text."""
+    repeated: list[tuple[dict[str, Any], list[str]]] = []
+    try:
+        try:
+            value = _loads(text, repeated)
+        except ValueError:
+            text = _cleaned(text)
+            repeated.clear()
+            value = _loads(text, repeated)
+    except json.JSONDecodeError as error:
+        return None, [_explain(error, text, file)]
+    except RecursionError:
+        return None, [_bad(text, _too_deep(text), f"nested deeper than {DEPTH} levels", file)]
+    except ValueError:
+        start = next(_numbers(text), 0)
+        return None, [_bad(text, start, "not a JSON number: not finite, or of thousands of digits", file)]
+    return _checked(value, text, file, repeated)
+
+
+def _loads(text: str, repeated: list[tuple[dict[str, Any], list[str]]]) -> Any:
+    def pairs(items: list[tuple[str, Any]]) -> dict[str, Any]:
+        made = dict(items)
+        if len(made) < len(items):
+            seen: set[str] = set()
+            repeated.append((made, [key for key, _ in items if key in seen or seen.add(key)]))  # type: ignore[func-returns-value]
+        return made
+
+    return json.loads(text, object_pairs_hook=pairs, parse_constant=_refuse, parse_float=_finite)
+
+
+def _refuse(word: str) -> NoReturn:
+    raise ValueError(word)
+
+
+def _finite(digits: str) -> float:
+    value = float(digits)
+    return value if abs(value) != float("inf") else _refuse(digits)
+
+
+def _cleaned(text: str) -> str:
+    """The text with blanks for comments and trailing commas: every other character keeps its line and column."""
+    out: list[str] = []
+    at = 0
+    comma = -1
+    before = ""
+    for token in _TOKEN.finditer(text):
+        found = token.group()
+        if found.startswith(("//", "/*")):
+            if found.startswith("/*") and not found.endswith("*/", 2):
+                break
+            out += (text[at : token.start()], re.sub(r"[^\n]", " ", found))
+            at = token.end()
+        elif found == ",":
+            out += (text[at : token.start()], ",")
+            at = token.end()
+            comma = -1 if before in {"", ",", "{", "[", ":"} else len(out) - 1
+            before = ","
+        else:
+            if found in {"}", "]"} and comma >= 0:
+                out[comma] = " "
+            comma = -1
+            before = found
+    return "".join([*out, text[at:]])
+
+
+def _numbers(text: str) -> Iterator[int]:
+    for token in _TOKEN.finditer(text):
+        word = token["word"] or ""
+        if word.lstrip("+-") in {"NaN", "Infinity"} or (word[-1:].isdigit() and _unfit(word)):
+            yield token.start()
+
+
+def _unfit(word: str) -> bool:
+    try:
+        int(word)
+    except ValueError:
+        try:
+            return abs(float(word)) == float("inf")
+        except ValueError:
+            return False
+    return False
+
+
+def _too_deep(text: str) -> int:
+    depth = 0
+    for token in _TOKEN.finditer(text):
+        depth += (token.group() in {"{", "["}) - (token.group() in {"}", "]"})
+        if depth > DEPTH:
+            return token.start()
+    return 0
+
+
+def _explain(error: json.JSONDecodeError, text: str, file: str) -> Problem:
+    kind = error.msg.partition(":")[0]
+    at = error.pos
+    if kind == "Expecting ',' delimiter":  # the parser stops at the next token; the gap is behind the last one
+        at = len(text[:at].rstrip())
+    if not text.strip():
+        return _bad(text, 0, "the file is empty", file)
+    return _bad(text, at, _TEXTS.get(kind, error.msg), file, _HINTS.get(kind, ""))
+
+
+def _bad(text: str, at: int, message: str, file: str, hint: str = "") -> Problem:
+    line, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
+    return Problem("$", "bad-json", f"bad JSON at line {line}, column {column}: {message}", hint, file=file)
+
+
+def _checked(value: Any, text: str, file: str, repeated: list[tuple[dict[str, Any], list[str]]]) -> tuple[Any, list[Problem]]:
+    """Depth, duplicate keys and lone surrogates, in one walk without recursion."""
+    duplicates = {id(made): keys for made, keys in repeated}
+    suspicious = bool(re.search(r"\\u[dD][89a-fA-F]", text) or _SURROGATE.search(text))
+    problems: list[Problem] = []
+
+    def clean(found: str, path: str) -> str:
+        if not _SURROGATE.search(found):
+            return found
+        message = "half of a character (a lone surrogate) was replaced by U+FFFD"
+        problems.append(Problem(path, "lone-surrogate", message, severity="warning", file=file))
+        return _SURROGATE.sub("\ufffd", found)
+
+    if not isinstance(value, dict | list):
+        return clean(value, "$") if isinstance(value, str) else value, problems
+    todo: list[tuple[Any, Callable[[], str], int]] = [(value, lambda: "$", 0)]
+    while todo:
+        node, path, depth = todo.pop()
+        if depth > DEPTH:
+            return None, [_bad(text, _too_deep(text), f"nested deeper than {DEPTH} levels", file)]
+        for key in duplicates.get(id(node), ()):
+            message = f"the key {_SURROGATE.sub('?', key)!r} is given twice; the last one counts"
+            problems.append(Problem(child(path(), key), "duplicate-key", message, severity="warning", file=file))
+        if suspicious and isinstance(node, dict):
+            renamed = {clean(key, path()): item for key, item in node.items()}
+            node.clear()
+            node.update(renamed)
+        entries: list[tuple[Any, Any]] = list(node.items() if isinstance(node, dict) else enumerate(node))
+        for key, item in entries:
+            if suspicious and isinstance(item, str):
+                node[key] = clean(item, child(path(), key))
+            elif isinstance(item, dict | list):
+                todo.append((item, lambda path=path, key=key: child(path(), key), depth + 1))  # type: ignore[misc]
+    return value, problems
