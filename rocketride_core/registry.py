@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: MIT
+"""Node classes by provider, imported when they are asked for, and the host plugins that are installed.
+
+A provider is the name of an entry point in the group `rocketride.nodes`. A node with aliases gives each an entry point of its
+own, to the same class; then every name is found without importing anything.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from .distinfo import CORE, fits
+from .errors import DuplicateProvider, PluginError
+from .index import Distribution, cache_folder, installed
+from .loading import Listing, is_class, load, load_node, named, target
+
+if TYPE_CHECKING:
+    from .node import Node
+
+__all__ = ["PIP", "Listing", "Registry", "UnknownProvider"]
+
+PIP = "try: pip install "
+
+
+class UnknownProvider(LookupError):
+    """No installed node has this provider.
+
+    Parameters:
+        provider: what was asked for.
+        close: known providers of a similar name, the most similar first; they need not be installed.
+        pip: the distribution that is known to have it, "" for none.
+    """
+
+    def __init__(self, provider: str, close: Sequence[str] = (), pip: str = "") -> None:
+        super().__init__(f"no installed node provides '{provider}'")
+        self.provider, self.close, self.pip = provider, tuple(close), pip
+
+    @property
+    def hint(self) -> str:
+        """What to do about it, in one line; "" where nothing is known."""
+        if self.pip:
+            return f"{PIP}{self.pip}"
+        return f"did you mean {' or '.join(repr(name) for name in self.close)}?" if self.close else ""
+
+
+class Registry:
+    """What this installation offers. Making one reads nothing; the index is read at the first question.
+
+    Parameters:
+        nodes: node classes of the host, found like installed ones.
+        path: folders to search, `sys.path` where it is not given.
+        cache: folder of the index; the user's cache folder where it is not given.
+        rescan: do not believe the cached index.
+    """
+
+    def __init__(
+        self,
+        nodes: Sequence[type[Node[Any]]] = (),
+        *,
+        path: Sequence[str] | None = None,
+        cache: Path | None = None,
+        rescan: bool = False,
+    ) -> None:
+        self._path, self._cache, self._rescan = path, cache, rescan
+        self._own: dict[str, list[type[Node[Any]]]] = {}
+        for node in nodes:
+            for name in (node.spec.provider, *node.spec.aliases):
+                if node not in self._own.setdefault(name, []):
+                    self._own[name].append(node)
+        self._installed: list[Distribution] | None = None
+        self._claims: dict[str, list[Listing]] = {}
+        self._found: dict[str, type[Node[Any]]] = {}
+        self._failed: dict[str, PluginError] = {}
+        self._names: Mapping[str, Mapping[str, str]] | None = None
+
+    def listings(self) -> Sequence[Listing]:
+        """Every provider, alphabetically, no node imported. One that is claimed twice is listed twice, with the problem."""
+        out = [Listing(name, target(cls)) for name, classes in self._own.items() for cls in classes]
+        for claims in self._read().values():
+            if len(claims) == 1:
+                out += claims
+                continue
+            for one in claims:
+                others = [named(other) for other in claims if other.distribution != one.distribution]
+                also = f"'{one.provider}' is claimed by {' and '.join(others)} too; uninstall one of them" if others else ""
+                out.append(attrs.evolve(one, problem=one.problem or also))
+        return sorted(out, key=lambda one: (one.provider, one.distribution))
+
+    def find(self, provider: str) -> type[Node[Any]]:
+        """The class of this provider, or of this alias.
+
+        Raises:
+            UnknownProvider: nothing that is installed has it.
+            DuplicateProvider: two distributions, or one and the host, claim it.
+            PluginLoad: it cannot be imported, lacks its class, has another provider than its entry point, or was built for
+                another core.
+            InvalidNode: its class breaks a rule of the node API.
+        """
+        if provider in self._failed:
+            known = self._failed[provider]
+            raise type(known)(str(known), distribution=known.distribution) from known.__cause__
+        if provider not in self._found:
+            try:
+                self._found[provider] = self._search(provider)
+            except PluginError as error:
+                self._failed[provider] = error
+                raise
+        return self._found[provider]
+
+    def plugins(self) -> Sequence[tuple[str, object]]:
+        """The host plugins of the group `rocketride.plugins`, loaded, as `(name, module or object)` in alphabetical order.
+
+        Raises:
+            PluginLoad: one cannot be loaded. It is not passed over: a plugin that guards tools must not go missing in silence.
+        """
+        return [(one.provider, load(one)) for one in self.plugin_listings()]
+
+    def plugin_listings(self) -> Sequence[Listing]:
+        """The host plugins that are installed, not imported; `provider` is the name of the entry point."""
+        self._read()
+        found = [_listing(name, where, one) for one in self._installed or () for name, where in one.plugins]
+        return sorted(found, key=lambda one: (one.provider, one.distribution))
+
+    def close(self, provider: str) -> list[str]:
+        """Known providers, installed or not, that one may have meant; at most three, the likeliest first."""
+        import difflib
+
+        known = sorted({*self._own, *self._read(), *self._data("pip"), *self._data("aliases")} - {provider})
+        # People write the folder's name for the provider's (`store_qdrant`), or leave its family out (`openai`).
+        family = [name for name in known if name.endswith(f"_{provider}") or provider.endswith(f"_{name}")]
+        return list(dict.fromkeys([*family, *difflib.get_close_matches(provider, known, 3, 0.75)]))[:3]
+
+    def pip(self, provider: str) -> str:
+        """The distribution that is known to have this provider, "" for none."""
+        return self._data("pip").get(self._data("aliases").get(provider, provider), "")
+
+    def _read(self) -> dict[str, list[Listing]]:
+        if self._installed is None:
+            path = sys.path if self._path is None else self._path
+            found = installed(path, self._cache or cache_folder(), rescan=self._rescan)
+            claims: dict[str, list[Listing]] = {}
+            for one in found:
+                for name, where in one.nodes:
+                    claims.setdefault(name, []).append(_listing(name, where, one))
+            self._claims, self._installed = claims, found
+        return self._claims
+
+    def _data(self, table: str) -> Mapping[str, str]:
+        if self._names is None:
+            self._names = json.loads((Path(__file__).parent / "data" / "providers.json").read_text("utf-8"))
+        return self._names[table]
+
+    def _search(self, provider: str) -> type[Node[Any]]:
+        own, claims = self._own.get(provider, []), self._read().get(provider, [])
+        if len(own) > 1:
+            names = " and ".join(map(target, own))
+            raise DuplicateProvider(f"'{provider}' is claimed by two classes of the host: {names}; leave one out")
+        if len({one.distribution for one in claims}) > 1:
+            names = " and ".join(named(one) for one in claims)
+            raise DuplicateProvider(
+                f"'{provider}' is claimed by {names}; uninstall one of them", distribution=claims[0].distribution
+            )
+        if own and claims and not is_class(claims[0], own[0]):
+            raise DuplicateProvider(
+                f"'{provider}' is claimed by the host's {target(own[0])} and by {named(claims[0])}; "
+                "leave the one out, or uninstall the other",
+                distribution=claims[0].distribution,
+            )
+        if own:
+            return own[0]
+        if claims:
+            return load_node(claims[0])
+        behind = self._data("aliases").get(provider, "")
+        if behind in self._own or behind in self._read():
+            return self.find(behind)
+        pip = self.pip(provider)
+        raise UnknownProvider(provider, () if pip else self.close(provider), pip)
+
+
+def _listing(name: str, where: str, one: Distribution) -> Listing:
+    from . import __version__
+
+    problem = ""
+    if not fits(one.core, __version__):
+        problem = f"built for another core: it needs {CORE}{one.core}, installed is {__version__}"
+    return Listing(name, where, one.name, one.version, problem)
