@@ -128,13 +128,11 @@ stub: setup ## Write rocketride_core/_native.pyi anew from the module
 	@{ echo "# SPDX-License-Identifier: MIT"; $(BIN)/python -m nanobind.stubgen -q -m rocketride_core._native -o build/_native.pyi && cat build/_native.pyi; } > build/_native.stub
 	@mv build/_native.stub rocketride_core/_native.pyi
 
-native-test: $(VENV)/.requirements ## native/tests without Python; SANITIZE=address,undefined or thread
-	@$(BIN)/cmake -S . -B build/native$(subst $(comma),-,$(SANITIZE)) -G Ninja -DCMAKE_MAKE_PROGRAM=$(abspath $(BIN))/ninja \
-	  -DROCKETRIDE_MODULE=OFF -DROCKETRIDE_TESTS=ON -DROCKETRIDE_WERROR=ON -DSANITIZE=$(SANITIZE) >/dev/null
-	@$(BIN)/cmake --build build/native$(subst $(comma),-,$(SANITIZE)) -j 2
-	@$(BIN)/ctest --test-dir build/native$(subst $(comma),-,$(SANITIZE)) --output-on-failure
-
-comma := ,
+native-test: $(VENV)/.requirements ## native/tests, without Python; SANITIZE=address,undefined or thread
+	@build=build/native-tests-$$(tr , - <<< "$(or $(SANITIZE),plain)"); export PATH="$(abspath $(BIN)):$$PATH"; \
+	cmake -S native/tests -B $$build -G Ninja -DSANITIZE=$(SANITIZE) >/dev/null; \
+	cmake --build $$build --parallel 2; \
+	ctest --test-dir $$build --output-on-failure
 
 requirements: $(UV) ## Compile requirements.txt from every pyproject.toml
 	@$(UV) pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-emit-find-links --no-header \
