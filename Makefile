@@ -119,7 +119,7 @@ wheels: setup ## Wheels of core and of every distribution, into dist/
 	@ls -l dist
 
 docs: setup ## The book, into build/site; a broken link or snippet is an error
-	@$(BIN)/mkdocs build --strict --quiet --site-dir build/site
+	@said=$$($(BIN)/mkdocs build --strict --site-dir build/site 2>&1) || { echo "$$said"; exit 1; }
 	@echo "build/site/index.html"
 
 # --- keeping up -------------------------------------------------------------------------------------------------------
