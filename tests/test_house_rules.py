@@ -85,7 +85,9 @@ every_core_module = pytest.mark.parametrize("module", sorted(core_modules()))
 
 
 def type_checking(test: ast.expr) -> bool:
-    return (isinstance(test, ast.Name) and test.id == "TYPE_CHECKING") or (isinstance(test, ast.Attribute) and test.attr == "TYPE_CHECKING")
+    return (isinstance(test, ast.Name) and test.id == "TYPE_CHECKING") or (
+        isinstance(test, ast.Attribute) and test.attr == "TYPE_CHECKING"
+    )
 
 
 def imports(source: str, package: str, *, lazy: bool) -> Iterator[tuple[str, int]]:
@@ -153,7 +155,10 @@ def test_imports_go_downward_only(module: str) -> None:
 
 
 def test_no_two_core_modules_import_each_other() -> None:
-    edges = {module: {name for name, _ in core_imports(module, lazy=False) if name in core_modules()} - {FACADE, module} for module in core_modules()}
+    edges = {
+        module: {name for name, _ in core_imports(module, lazy=False) if name in core_modules()} - {FACADE, module}
+        for module in core_modules()
+    }
     edges[FACADE] = set()
     done: set[str] = set()
 
@@ -208,9 +213,9 @@ def test_plugins_import_public_names_only(folder: Path) -> None:
                 continue
             module = name if name in allowed else name.rpartition(".")[0]
             submodule = name.removeprefix("rocketride_core.")
-            if module not in allowed or (module == "rocketride_core" and submodule in core_modules() and name not in allowed):
-                hidden.append(f"{named(path)}:{line}: {name}")
-            elif name.rpartition(".")[2].startswith("_"):
+            private = name.rpartition(".")[2].startswith("_")
+            inner = module == "rocketride_core" and submodule in core_modules() and name not in allowed
+            if module not in allowed or inner or private:
                 hidden.append(f"{named(path)}:{line}: {name}")
     assert not hidden, f"import these from {', '.join(sorted(PUBLIC_TO_PLUGINS))} (tests also .testing): {hidden}"
 
@@ -234,7 +239,9 @@ def test_no_module_is_long() -> None:
     long = {
         named(path): length
         for path in tracked()
-        if path.suffix in {".py", ".cpp", ".hpp"} and "tests" not in path.parts and (length := len(path.read_text().splitlines())) > LONGEST_MODULE
+        if path.suffix in {".py", ".cpp", ".hpp"}
+        and "tests" not in path.parts
+        and (length := len(path.read_text().splitlines())) > LONGEST_MODULE
     }
     assert not long, f"over {LONGEST_MODULE} lines; is each still one thing? {long}"
 
@@ -329,7 +336,12 @@ def test_an_entry_point_is_called_as_its_provider(folder: Path) -> None:
 def test_core_names_no_plugin() -> None:
     """Core knows no provider by name, except in one data file."""
     packages = {package_of(folder).name for folder in distributions()}
-    names = [f"{module}: {name}" for module, path in core_modules().items() for name in packages if re.search(rf"\b{name}\b", path.read_text())]
+    names = [
+        f"{module}: {name}"
+        for module, path in core_modules().items()
+        for name in packages
+        if re.search(rf"\b{name}\b", path.read_text())
+    ]
     assert not names, f"core imports and names no plugin: {names}"
 
 
@@ -347,7 +359,9 @@ def test_the_stub_of_the_native_module_is_true(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-m", "nanobind.stubgen", "-q", "-m", "rocketride_core._native", "-o", str(made)], check=True)
     tag, written = (CORE / "_native.pyi").read_text().split("\n", 1)
     assert tag.startswith("# SPDX")
-    assert written == made.read_text(), "rocketride_core/_native.pyi is not what the module offers: run `make stub` and read the difference"
+    assert written == made.read_text(), (
+        "rocketride_core/_native.pyi is not what the module offers: run `make stub` and read the difference"
+    )
 
 
 def test_native_code_below_the_binding_knows_no_python() -> None:
@@ -355,6 +369,8 @@ def test_native_code_below_the_binding_knows_no_python() -> None:
     including = [
         named(path)
         for path in tracked()
-        if path.parent == REPOSITORY / "native" and path.stem in pure and re.search(r"^#include [<\"](nanobind|Python)", path.read_text(), re.MULTILINE)
+        if path.parent == REPOSITORY / "native"
+        and path.stem in pure
+        and re.search(r"^#include [<\"](nanobind|Python)", path.read_text(), re.MULTILINE)
     ]
     assert not including, f"graph, regions and pool include no Python header: {including}"
