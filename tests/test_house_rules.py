@@ -91,7 +91,7 @@ def type_checking(test: ast.expr) -> bool:
 
 
 def imports(source: str, package: str, *, lazy: bool) -> Iterator[tuple[str, int]]:
-    """Absolute names of what is imported, with lines: at import time, or with `lazy` also inside functions; never for checkers only."""
+    """What is imported, as absolute names with lines: at import time, with `lazy` also in functions, never for checkers only."""
 
     def walk(node: ast.AST) -> Iterator[tuple[str, int]]:
         if isinstance(node, ast.If) and type_checking(node.test):
@@ -293,7 +293,8 @@ def test_all_distributions_have_one_version() -> None:
     other = {named(folder): found for folder in distributions() if (found := project(folder)["project"]["version"]) != version}
     assert not other, f"every distribution is {version}: {other}"
     newest = re.search(r"^## (\S+)", (REPOSITORY / "CHANGELOG.md").read_text(), re.MULTILINE)
-    assert newest and newest[1] == version, f"the first section of CHANGELOG.md is for {version}"
+    assert newest, "CHANGELOG.md has a section for each version"
+    assert newest[1] == version, f"the first section of CHANGELOG.md is for {version}"
 
 
 @every_distribution
