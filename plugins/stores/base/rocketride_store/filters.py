@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: MIT
+"""RocketRide's DocFilter, read once and turned into conditions that every backend translates the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal
+
+import attrs
+
+from rocketride_core import Arguments
+
+__all__ = ["Condition", "Request", "Where"]
+
+Operator = Literal["eq", "ne", "in", "ge", "le"]
+
+_SCALARS: dict[str, tuple[str, Operator, type]] = {
+    "nodeId": ("nodeId", "eq", str),
+    "parent": ("parent", "eq", str),
+    "name": ("name", "eq", str),
+    "isTable": ("isTable", "eq", bool),
+    "minChunkId": ("chunkId", "ge", int),
+    "maxChunkId": ("chunkId", "le", int),
+}
+_LISTS: dict[str, tuple[str, type]] = {
+    "objectIds": ("objectId", str),
+    "chunkIds": ("chunkId", int),
+    "tableIds": ("tableId", int),
+    "permissions": ("permissionId", int),
+}
+_OTHERS = {"offset", "limit", "isDeleted", "fullTables", "fullDocuments", "useQuickRank", "useGroupRank", "followUpQuestions", "context"}
+
+
+@attrs.frozen
+class Condition:
+    """One condition on a chunk's metadata; a missing key fulfils `ne` only."""
+
+    key: str
+    operator: Operator
+    value: Any
+
+    def holds(self, metadata: Mapping[str, Any]) -> bool:
+        value = metadata.get(self.key)
+        match self.operator:
+            case "eq":
+                return bool(value == self.value)
+            case "ne":
+                return bool(value != self.value)
+            case "in":
+                return value in self.value
+            case "ge":
+                return value is not None and bool(value >= self.value)
+            case "le":
+                return value is not None and bool(value <= self.value)
+
+
+@attrs.frozen
+class Where:
+    """Conditions that all hold; iterate over them, or ask `accepts(metadata)`."""
+
+    conditions: Sequence[Condition] = ()
+
+    def __iter__(self) -> Iterator[Condition]:
+        return iter(self.conditions)
+
+    def accepts(self, metadata: Mapping[str, Any]) -> bool:
+        return all(condition.holds(metadata) for condition in self.conditions)
+
+    @property
+    def impossible(self) -> bool:
+        """True where a list is empty: nothing can be in it, and some databases refuse the question."""
+        return any(c.operator == "in" and not c.value for c in self.conditions)
+
+    def and_in(self, key: str, values: Sequence[Any]) -> Where:
+        return Where((*self.conditions, Condition(key, "in", tuple(values))))
+
+    def keeping(self, *keys: str) -> Where:
+        """Only the conditions on these keys."""
+        return Where(tuple(c for c in self.conditions if c.key in keys))
+
+    @staticmethod
+    def object(object_id: str) -> Where:
+        """Every chunk of one object, also those marked as deleted."""
+        return Where((Condition("objectId", "in", (object_id,)),))
+
+
+@attrs.frozen(kw_only=True)
+class Request:
+    """A DocFilter as the stores use it.
+
+    Parameters:
+        where: the conditions; chunks marked as deleted are left out unless the filter says `isDeleted: true`.
+        offset, limit: which of the results, for each question text.
+        full_tables, full_documents: give whole tables or objects in place of the chunks that were found.
+        unknown: keys of the filter that mean nothing to a store.
+    """
+
+    where: Where
+    offset: int = 0
+    limit: int = 25
+    full_tables: bool = False
+    full_documents: bool = False
+    unknown: Sequence[str] = ()
+
+    @staticmethod
+    def of(filter: Arguments, *, limit: int = 25) -> Request:
+        """Reads a DocFilter; None means "not set". A value of the wrong type raises a ValueError that names its key.
+
+        Parameters:
+            filter: keys in RocketRide's spelling.
+            limit: used where the filter sets none.
+        """
+        asked = {key: value for key, value in filter.items() if value is not None}
+        conditions = [] if asked.get("isDeleted") else [Condition("isDeleted", "ne", True)]
+        for name, (key, operator, kind) in _SCALARS.items():
+            if name in asked:
+                conditions.append(Condition(key, operator, _one(name, asked[name], kind)))
+        for name, (key, kind) in _LISTS.items():
+            if name in asked:
+                given = asked[name]
+                values = given if isinstance(given, Sequence) and not isinstance(given, str) else [given]
+                conditions.append(Condition(key, "in", tuple(_one(name, value, kind) for value in values)))
+        offset, size = _one("offset", asked.get("offset", 0), int), _one("limit", asked.get("limit", limit), int)
+        if offset < 0 or size < 1:
+            raise ValueError(f"a question's filter takes offset >= 0 and limit >= 1; it has offset {offset} and limit {size}")
+        return Request(
+            where=Where(tuple(conditions)),
+            offset=offset,
+            limit=size,
+            full_tables=bool(asked.get("fullTables")),
+            full_documents=bool(asked.get("fullDocuments")),
+            unknown=sorted(
+                [key for key in asked if key not in _OTHERS | _SCALARS.keys() | _LISTS.keys()]
+                + [key for key in ("useGroupRank", "useQuickRank") if asked.get(key)]
+            ),
+        )
+
+
+def _one(name: str, value: Any, kind: type) -> Any:
+    if type(value) is not kind:
+        raise ValueError(f"a question's filter has {name!r} with {value!r}; a store expects {kind.__name__} there")
+    return value

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: MIT
+"""Keeps a collection to one embedding model, one dimension and one metric."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+
+from rocketride_core import Document
+
+from .backend import Collection, VectorStore
+
+__all__ = ["Keeper"]
+
+
+class Keeper:
+    """Checks documents and questions against what the collection records; makes the collection at the first write.
+
+    Parameters:
+        backend: the collection's backend.
+        name: its name.
+        metric: what the config says; another one in the database is an error.
+    """
+
+    def __init__(self, backend: VectorStore, name: str, metric: str) -> None:
+        self._backend, self._name, self._metric = backend, name, metric
+        self._lock = threading.Lock()
+        self._known: Collection | None = None
+        self._accept(backend.collection())
+
+    def known(self) -> Collection | None:
+        """What the collection records; None where it does not exist yet. Another process may have made it meanwhile."""
+        with self._lock:
+            if self._known is None:
+                self._accept(self._backend.collection())
+            return self._known
+
+    def for_documents(self, documents: Sequence[Document]) -> None:
+        """Checks embedded documents before they are written; the first ones ever decide dimension and model."""
+        first = documents[0]
+        collection = self.known() or self._create(_dimension(first), first.embedding_model)
+        for document in documents:
+            self._check(collection, "document", _dimension(document), document.embedding_model)
+
+    def for_question(self, dimension: int, model: str) -> Collection | None:
+        """Checks an embedded question; None where there is no collection to search."""
+        collection = self.known()
+        if collection is not None:
+            self._check(collection, "question", dimension, model)
+        return collection
+
+    def _create(self, dimension: int, model: str) -> Collection:
+        with self._lock:
+            return self._accept(self._backend.create(Collection(self._name, dimension, model, self._metric))) or self._missing()
+
+    def _accept(self, collection: Collection | None) -> Collection | None:
+        if collection is None or not collection.dimension:
+            return None
+        if collection.metric != self._metric:
+            raise ValueError(
+                f"The collection {self._name!r} compares by {collection.metric} but the config says {self._metric}; "
+                f'write "similarity": "{collection.metric}", or use another collection'
+            )
+        self._known = collection
+        return collection
+
+    def _missing(self) -> Collection:
+        raise RuntimeError(f"The collection {self._name!r} was made but records no vector size; remove it, or use another collection")
+
+    def _check(self, collection: Collection, what: str, dimension: int, model: str) -> None:
+        if collection.model and model and collection.model != model:
+            raise ValueError(
+                f"The collection uses {collection.model} but the {what} was encoded with {model}; "
+                f"embed with {collection.model}, or use another collection than {self._name!r}"
+            )
+        if collection.dimension != dimension:
+            raise ValueError(
+                f"The collection uses a vector size of {collection.dimension} but the {what} has {dimension} vector size; "
+                f"embed with the model of {self._name!r}, or use another collection"
+            )
+
+
+def _dimension(document: Document) -> int:
+    return 0 if document.embedding is None else len(document.embedding)

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: MIT
+"""The reference backend: exact search in memory. What it answers is what every other backend should answer."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import attrs
+
+from rocketride_core import Document
+
+from .backend import Capabilities, Collection, chunk_key, chunk_uuid, similarity
+from .filters import Where
+
+__all__ = ["InMemory"]
+
+
+class InMemory:
+    """A `VectorStore` that lives as long as this object; nothing is shared between two of them.
+
+    Parameters:
+        name: name of the collection.
+    """
+
+    capabilities: ClassVar[Capabilities] = Capabilities(exact=True, persistent=False)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self._lock = threading.RLock()
+        self._collection: Collection | None = None
+        self._chunks: dict[str, Document] = {}
+        # Built at the first search after a write: the chunks in a row, and their vectors as one matrix.
+        self._row: list[Document] = []
+        self._matrix: Any = None
+
+    def collection(self) -> Collection | None:
+        return self._collection
+
+    def create(self, wanted: Collection, /) -> Collection:
+        with self._lock:
+            if self._collection is None:
+                self._collection = wanted
+            return self._collection
+
+    def upsert(self, documents: Sequence[Document], /) -> None:
+        with self._lock:
+            for document in documents:
+                kept = attrs.evolve(document, score=None, embedding_model="")
+                self._chunks[chunk_uuid(document)] = kept
+            self._matrix = None
+
+    def delete(self, ids: Sequence[str], /) -> None:
+        with self._lock:
+            for id in ids:
+                self._chunks.pop(id, None)
+            self._matrix = None
+
+    def search(self, vector: memoryview, where: Where, limit: int, /) -> Sequence[Document]:
+        import numpy as np
+
+        with self._lock:
+            if self._collection is None or not self._chunks:
+                return []
+            metric = self._collection.metric
+            if self._matrix is None:
+                self._row = list(self._chunks.values())
+                self._matrix = np.stack([np.asarray(chunk.embedding, dtype=np.float32) for chunk in self._row])
+            row, matrix = self._row, self._matrix
+        asked = np.asarray(vector, dtype=np.float32)
+        if metric == "l2":
+            values = np.linalg.norm(matrix - asked, axis=1)
+        else:
+            values = matrix @ asked
+        if metric == "cosine":
+            lengths = np.linalg.norm(matrix, axis=1) * np.linalg.norm(asked)
+            values = np.divide(values, lengths, out=np.zeros_like(values), where=lengths > 0)
+        scores = [similarity(metric, float(value)) for value in values]
+        best = sorted(range(len(row)), key=lambda at: (-scores[at], chunk_key(row[at])))
+        found = (attrs.evolve(row[at], embedding=None, score=scores[at]) for at in best if where.accepts(row[at].metadata))
+        return [document for document, _ in zip(found, range(limit), strict=False)]
+
+    def select(
+        self, where: Where, /, *, words: Sequence[str] = (), offset: int = 0, limit: int | None = None
+    ) -> Sequence[Document]:
+        folded = [word.casefold() for word in words]
+        with self._lock:
+            chunks = sorted(self._chunks.values(), key=chunk_key)
+        found = [
+            attrs.evolve(chunk, embedding=None)
+            for chunk in chunks
+            if where.accepts(chunk.metadata) and all(word in chunk.text.casefold() for word in folded)
+        ]
+        return found[offset : None if limit is None else offset + limit]
+
+    def ids(self, where: Where, /) -> Sequence[str]:
+        with self._lock:
+            return [id for id, chunk in self._chunks.items() if where.accepts(chunk.metadata)]
+
+    def close(self) -> None:
+        """Nothing to close; what was stored goes with the object."""

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: MIT
+"""StoreNode: everything that vector stores have in common, once."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from contextlib import closing
+from typing import Any, TypeVar
+
+import attrs
+
+from rocketride_core import ANSWERS, DOCUMENTS, QUESTIONS, Answer, Document, Instance, Node, Question, hookimpl, on, setting
+
+from .backend import METRICS, Collection, VectorStore, chunk_key, chunk_uuid
+from .filters import Condition, Request, Where
+from .keeper import Keeper
+from .results import Found, expanded
+
+__all__ = ["StoreConfig", "StoreNode"]
+
+BATCH = 500
+SEARCHING = ("question", "semantic", "prompt")
+
+
+@attrs.frozen(kw_only=True)
+class StoreConfig:
+    """What every store can be told; a backend adds where its database is."""
+
+    collection: str = setting("ROCKETRIDE", title="Collection", doc="Made at the first write.")
+    score: float = setting(
+        0.5, ge=0, le=1, title="Least similarity", doc="Results below it are left out; keyword and get results have no score and stay."
+    )
+    similarity: str = setting("cosine", choices=METRICS, title="Metric", doc="How vectors are compared; fixed when the collection is made.")
+    limit: int = setting(25, key="top_k", ge=1, title="Results", doc="For each question text, where the question's filter says no limit.")
+    payload_limit: int = setting(32 << 20, key="payloadLimit", ge=1, unit="bytes", title="Largest batch", doc="Text of one write.")
+    server_name: str = setting("", key="serverName", title="Server name", doc="Accepted and kept; changes nothing.")
+
+
+S = TypeVar("S", bound=StoreConfig)
+
+
+@attrs.define
+class Pending:
+    """What one object has brought: chunks not yet written, and the numbers of all its chunks, by object id."""
+
+    documents: list[Document] = attrs.field(factory=list)
+    size: int = 0
+    numbers: dict[str, set[int]] = attrs.field(factory=dict)
+
+
+class StoreNode(Node[S]):
+    """Documents in; questions to documents, answers and questions. A store writes `connect` and a backend class.
+
+    Documents of one object replace what the store had of it: new chunks are written first, then the rest of the
+    old ones is removed, so that the object can always be found. The second step happens when the object is complete;
+    an object that fails keeps its old chunks beside the new ones until it is stored again.
+    """
+
+    backend: VectorStore
+    keeper: Keeper
+
+    def connect(self) -> VectorStore:
+        """Open the database; called once, when the pipeline is loaded. A bad collection name is a ValueError that says the rule."""
+        raise NotImplementedError(f"{type(self).__name__} has no connect(); return its VectorStore there")
+
+    @hookimpl
+    def begin_global(self) -> None:
+        self.backend = self.enter(closing(self.connect()))
+        self.keeper = Keeper(self.backend, self.config.collection, self.config.similarity)
+
+    @on(DOCUMENTS)
+    def store(self, instance: Instance, documents: Sequence[Document]) -> None:
+        pending = instance.state(Pending)
+        for document in documents:
+            chunk = self._chunk(instance, pending, document)
+            pending.documents.append(chunk)
+            pending.size += len(chunk.text)
+            if len(pending.documents) >= BATCH or pending.size >= self.config.payload_limit:
+                self._write(pending)
+
+    @hookimpl
+    def flush_instance(self, instance: Instance) -> None:
+        pending = instance.state(Pending)
+        self._write(pending)
+        for object_id, numbers in pending.numbers.items():
+            current = {chunk_uuid(Document("", {"objectId": object_id, "chunkId": number})) for number in numbers}
+            self.backend.delete([id for id in self.backend.ids(Where.object(object_id)) if id not in current])
+
+    @on(QUESTIONS, emits=[DOCUMENTS, ANSWERS, QUESTIONS])
+    def ask(self, instance: Instance, question: Question) -> None:
+        self._write(instance.state(Pending))
+        found = self.find(instance, question)
+        if instance.wants(DOCUMENTS):
+            instance.emit(DOCUMENTS, found)
+        if instance.wants(ANSWERS):
+            content = [document.to_json() for document in found]
+            instance.emit(ANSWERS, Answer(content if question.expect_json else json.dumps(content, ensure_ascii=False)))
+        if instance.wants(QUESTIONS):
+            instance.emit(QUESTIONS, with_documents(question, found))
+
+    def find(self, instance: Instance, question: Question) -> list[Document]:
+        """What answers a question: the documents it carries and those of the collection, best first, unscored ones last."""
+        request = Request.of(question.filter, limit=self.config.limit)
+        if request.unknown:
+            names = ", ".join(request.unknown)
+            instance.warn("unknown-filter", f"{self.id} does not know {names} in the question's filter; it is left out")
+        found = Found(self.config.score)
+        found.add(question.documents)
+        if question.type in SEARCHING:
+            for text, vector in self._vectors(question):
+                found.add(self._search(instance, text, vector, request, question.embedding_model))
+        elif question.type in ("keyword", "get"):
+            wanted = [text.split() for text in question.texts if text.strip()] if question.type == "keyword" else [[]]
+            if not request.where.impossible and self.keeper.known() is not None:
+                for words in wanted:
+                    found.add(self.backend.select(request.where, words=words, offset=request.offset, limit=request.limit))
+        else:
+            raise ValueError(
+                f"{self.id} cannot answer a question of type {question.type!r}; a store takes question, semantic, prompt, keyword and get"
+            )
+        return expanded(self.backend, request, found.ranked())
+
+    def _vectors(self, question: Question) -> list[tuple[str, memoryview]]:
+        if question.texts and not question.embeddings:
+            raise ValueError(
+                f"You must run your question through an embedding filter: wire its questions through an embedding node before {self.id}"
+            )
+        return list(zip(question.texts, question.embeddings, strict=True))
+
+    def _search(self, instance: Instance, text: str, vector: memoryview, request: Request, model: str) -> Sequence[Document]:
+        collection = self.keeper.for_question(len(vector), model)
+        if collection is None:
+            instance.warn("no-collection", f"{self.id} has no collection {self.config.collection!r} yet, so nothing was found; index something first")
+            return []
+        if request.where.impossible:
+            return []
+        return self.backend.search(vector, request.where, request.offset + request.limit)[request.offset :]
+
+    def _chunk(self, instance: Instance, pending: Pending, document: Document) -> Document:
+        if document.embedding is None:
+            raise ValueError(
+                f"You must run your documents through an embedding filter: wire them through an embedding node before {self.id}"
+            )
+        entry = instance.entry
+        metadata: dict[str, Any] = {"parent": entry.path, "isDeleted": False, "isTable": False, "tableId": 0} | dict(document.metadata)
+        object_id = metadata["objectId"] = str(metadata.get("objectId") or entry.object_id)
+        numbers = pending.numbers.setdefault(object_id, set())
+        number = metadata.get("chunkId")
+        # Two producers that both count from 0 must not overwrite each other.
+        if number is None or number in numbers:
+            number = max(numbers, default=-1) + 1
+        numbers.add(number)
+        metadata["chunkId"] = number
+        return attrs.evolve(document, metadata=metadata)
+
+    def _write(self, pending: Pending) -> None:
+        if not pending.documents:
+            return
+        self.keeper.for_documents(pending.documents)
+        self.backend.upsert(pending.documents)
+        pending.documents, pending.size = [], 0
+
+
+def with_documents(question: Question, found: Sequence[Document]) -> Question:
+    """The question with what was found for it; a question that found nothing stays as it is."""
+    if not found:
+        return question
+    listed = question.filter.get("objectIds") or ()
+    known = [str(id) for id in (listed if isinstance(listed, (list, tuple)) else [listed])]
+    ids = dict.fromkeys([*known, *(chunk_key(document)[0] for document in found)])
+    return attrs.evolve(question, documents=tuple(found), filter={**question.filter, "objectIds": [id for id in ids if id]})

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: MIT
+"""The node around the store in memory."""
+
+from __future__ import annotations
+
+from rocketride_core import NodeSpec, Profile
+
+from .backend import VectorStore
+from .memory import InMemory
+from .node import StoreConfig, StoreNode
+
+__all__ = ["MemoryStore"]
+
+
+class MemoryStore(StoreNode[StoreConfig]):
+    """A store that lives as long as its pipeline: for tests, examples and small things."""
+
+    spec = NodeSpec(
+        "store_memory",
+        title="In-memory store",
+        description="Exact vector search in memory; gone when the pipeline closes.",
+        categories=["store"],
+        profiles=[Profile("default", {}, title="In memory")],
+        tile=["Collection: ${parameters.store_memory.${profile}.collection}"],
+        stores=True,
+    )
+
+    def connect(self) -> VectorStore:
+        return InMemory(self.config.collection)

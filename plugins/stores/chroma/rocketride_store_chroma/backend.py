@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: MIT
+"""One collection of Chroma as a `VectorStore`."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import chromadb
+import numpy as np
+from chromadb.api import ClientAPI
+from chromadb.config import Settings
+from chromadb.errors import NotFoundError
+
+from rocketride_core import Document
+from rocketride_store import Capabilities, Collection, Where, chunk_uuid, flat, from_flat, similarity
+
+__all__ = ["ChromaStore", "embedded", "server"]
+
+# chromadb keeps one database per folder and process and counts its users, but does not lock that book-keeping.
+_opening = threading.Lock()
+# More than a SQLite statement takes variables for; Chroma itself refuses batches over `get_max_batch_size()`.
+_IDS = 500
+# What RocketRide's own nodes leave in a collection: a hidden record with its vector size and model.
+_CONTROL = "schema"
+
+
+def embedded(folder: Path) -> ClientAPI:
+    """The database in a folder, which is made where it does not exist; one for all pipelines of the process."""
+    place = folder.absolute()
+    place.mkdir(parents=True, exist_ok=True)
+    with _opening:
+        return chromadb.PersistentClient(path=str(place.resolve()), settings=Settings(anonymized_telemetry=False))
+
+
+def server(
+    host: str, port: int, headers: Mapping[str, str], tenant: str, database: str, *, timeout: float = 60.0
+) -> ClientAPI:
+    """A Chroma server. A failure to connect is a ConnectionError that names the address; `timeout` in seconds."""
+    scheme, _, bare = host.rpartition("://")
+    secure = scheme == "https" or (not scheme and port == 443)
+    bare = bare.rstrip("/")
+    settings = Settings(anonymized_telemetry=False)
+    try:
+        client = chromadb.HttpClient(bare, port, secure, dict(headers), settings, tenant, database)
+    except Exception as error:
+        raise ConnectionError(f"cannot use the Chroma server at {bare}:{port}: {error}") from error
+    for session in _sessions(client):
+        session.timeout = timeout
+    return client
+
+
+def _sessions(client: ClientAPI) -> list[Any]:
+    """The httpx clients of an HTTP client: chromadb gives them no time limit and never closes them."""
+    servers = (getattr(part, "_server", None) for part in (client, getattr(client, "_admin_client", None)))
+    return [server._session for server in servers if hasattr(server, "_session")]
+
+
+class ChromaStore:
+    """A `VectorStore` over a client; closes it.
+
+    Parameters:
+        client: from `embedded` or `server`.
+        name: name of the collection.
+    """
+
+    capabilities: ClassVar[Capabilities] = Capabilities(exact=False, persistent=True)
+
+    def __init__(self, client: ClientAPI, name: str) -> None:
+        self._client, self._name = client, name
+        self._batch = max(1, min(500, client.get_max_batch_size()))
+        self._handle: chromadb.Collection | None = None
+
+    def collection(self) -> Collection | None:
+        try:
+            self._handle = self._client.get_collection(self._name, embedding_function=None)
+        except NotFoundError:
+            return None
+        return self._recorded(self._handle)
+
+    def create(self, wanted: Collection, /) -> Collection:
+        # An existing collection keeps what it records: get_or_create does not touch it.
+        self._handle = self._client.get_or_create_collection(
+            self._name,
+            embedding_function=None,
+            metadata={"vectorSize": wanted.dimension, "modelName": wanted.model},
+            configuration={"hnsw": {"space": wanted.metric, "ef_construction": 200, "ef_search": 200}},  # type: ignore[typeddict-item]
+        )
+        return self._recorded(self._handle)
+
+    def upsert(self, documents: Sequence[Document], /) -> None:
+        for start in range(0, len(documents), self._batch):
+            part = documents[start : start + self._batch]
+            self._chunks.upsert(
+                ids=[chunk_uuid(document) for document in part],
+                embeddings=[np.asarray(document.embedding, dtype=np.float32) for document in part],
+                documents=[document.text for document in part],
+                metadatas=[flat(document) for document in part],
+            )
+
+    def search(self, vector: memoryview, where: Where, limit: int, /) -> Sequence[Document]:
+        asked = [np.asarray(vector, dtype=np.float32)]
+        got = self._chunks.query(
+            query_embeddings=asked, n_results=limit, where=_where(where), include=["documents", "metadatas", "distances"]
+        )
+        texts, metadatas, distances = (got[key] or [[]] for key in ("documents", "metadatas", "distances"))
+        metric = self._recorded(self._chunks).metric
+        rows = zip(texts[0], metadatas[0], distances[0], strict=True)
+        return [from_flat(text or "", metadata or {}, _score(metric, distance)) for text, metadata, distance in rows]
+
+    def select(
+        self, where: Where, /, *, words: Sequence[str] = (), offset: int = 0, limit: int | None = None
+    ) -> Sequence[Document]:
+        got = self._chunks.get(
+            where=_where(where), where_document=_words(words), offset=offset, limit=limit, include=["documents", "metadatas"]
+        )
+        rows = zip(got["documents"] or [], got["metadatas"] or [], strict=True)
+        return [from_flat(text or "", metadata or {}) for text, metadata in rows]
+
+    def ids(self, where: Where, /) -> Sequence[str]:
+        return list(self._chunks.get(where=_where(where), include=[])["ids"])
+
+    def delete(self, ids: Sequence[str], /) -> None:
+        for start in range(0, len(ids), _IDS):
+            self._chunks.delete(ids=list(ids[start : start + _IDS]))
+
+    def close(self) -> None:
+        with _opening:
+            sessions = _sessions(self._client)
+            self._client.close()  # type: ignore[attr-defined]
+        for session in sessions:
+            session.close()
+
+    @property
+    def _chunks(self) -> chromadb.Collection:
+        if self._handle is None:
+            self._handle = self._client.get_collection(self._name, embedding_function=None)
+        return self._handle
+
+    def _recorded(self, handle: chromadb.Collection) -> Collection:
+        known: dict[str, Any] = dict(handle.metadata or {})
+        index: Any = handle.configuration_json.get("hnsw") or handle.configuration_json.get("spann") or {}
+        metric = str(index.get("space") or known.get("hnsw:space") or "l2")
+        if "vectorSize" not in known:
+            known = self._foreign(handle)
+        return Collection(self._name, int(known.get("vectorSize") or 0), str(known.get("modelName") or ""), metric)
+
+    @staticmethod
+    def _foreign(handle: chromadb.Collection) -> dict[str, Any]:
+        """A collection that others made: its control record, else the size of any vector in it."""
+        control = handle.get(where={"objectId": _CONTROL}, limit=1, include=["metadatas"])["metadatas"]
+        if control:
+            return dict(control[0])
+        vectors = handle.get(limit=1, include=["embeddings"])["embeddings"]
+        return {"vectorSize": 0 if vectors is None or not len(vectors) else len(vectors[0])}
+
+
+def _where(where: Where) -> Any:
+    terms = [{c.key: {_OPERATORS[c.operator]: list(c.value) if c.operator == "in" else c.value}} for c in where]
+    return {"$and": terms} if len(terms) > 1 else terms[0] if terms else None
+
+
+_OPERATORS = {"eq": "$eq", "ne": "$ne", "in": "$in", "ge": "$gte", "le": "$lte"}
+
+
+def _words(words: Sequence[str]) -> Any:
+    terms = [{"$regex": "(?i)" + "".join(f"\\{c}" if c in r"\.+*?()|[]{}^$#&-~/" else c for c in word)} for word in words]
+    return {"$and": terms} if len(terms) > 1 else terms[0] if terms else None
+
+
+def _score(metric: str, distance: float) -> float:
+    """Chroma's distances are 1 - cosine, 1 - inner product, and the square of the Euclidean distance."""
+    if metric == "l2":
+        return similarity(metric, max(0.0, distance) ** 0.5)
+    return similarity(metric, 1.0 - distance)

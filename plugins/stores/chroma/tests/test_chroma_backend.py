@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: MIT
+"""Chroma passes the suite of backends, embedded and over HTTP; what others put into a collection is understood."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from rocketride_core import Document
+from rocketride_store import Collection, VectorStore, Where
+from rocketride_store.testing import StoreSuite, chunk
+from rocketride_store_chroma.node import name_problem
+
+
+class TestEmbedded(StoreSuite):
+    def make(self, folder: Path) -> VectorStore:
+        from rocketride_store_chroma.backend import ChromaStore, embedded
+
+        return ChromaStore(embedded(folder / "chroma"), "suite")
+
+
+@pytest.fixture(scope="module")
+def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    """A real server, from chromadb's wheel."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        free = int(probe.getsockname()[1])
+    folder = tmp_path_factory.mktemp("server")
+    program = "import sys; from chromadb.cli.cli import app; sys.exit(app())"
+    command = [sys.executable, "-c", program, "run", "--path", str(folder), "--host", "127.0.0.1", "--port", str(free)]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=folder) as process:
+        try:
+            for _ in range(300):
+                with socket.socket() as probe:
+                    if probe.connect_ex(("127.0.0.1", free)) == 0:
+                        break
+                assert process.poll() is None, "chroma run ended"
+                time.sleep(0.1)
+            yield free
+        finally:
+            process.kill()
+
+
+class TestServer(StoreSuite):
+    @pytest.fixture(autouse=True)
+    def _where(self, port: int) -> None:
+        self.port, self.database = port, f"db-{uuid.uuid4().hex}"
+
+    def make(self, folder: Path) -> VectorStore:
+        from rocketride_store_chroma.backend import ChromaStore, server
+
+        # A database of its own for each test, so that the collection does not exist yet.
+        url = f"http://127.0.0.1:{self.port}/api/v2/tenants/default_tenant/databases"
+        if self.database not in [database["name"] for database in httpx.get(url).json()]:
+            httpx.post(url, json={"name": self.database}).raise_for_status()
+        return ChromaStore(server("127.0.0.1", self.port, {}, "default_tenant", self.database), "suite")
+
+
+def test_a_server_that_is_not_there_is_named() -> None:
+    from rocketride_store_chroma.backend import server
+
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    with pytest.raises(ConnectionError, match=f"127.0.0.1:{port}"):
+        server("127.0.0.1", port, {}, "default_tenant", "default_database")
+
+
+def test_two_stores_share_one_folder(tmp_path: Path) -> None:
+    from rocketride_store_chroma.backend import ChromaStore, embedded
+
+    one, two = (ChromaStore(embedded(tmp_path), name) for name in ("one", "two"))
+    one.create(Collection("one", 3))
+    one.upsert([chunk("a", 0)])
+    one.close()
+    two.create(Collection("two", 3))
+    two.upsert([chunk("a", 0)])
+    assert len(two.ids(Where())) == 1
+    two.close()
+
+
+@pytest.mark.parametrize("control", [True, False])
+def test_a_collection_of_rocketride_is_understood(tmp_path: Path, control: bool) -> None:
+    from rocketride_store_chroma.backend import ChromaStore, embedded
+
+    store = ChromaStore(embedded(tmp_path), "old")
+    client = embedded(tmp_path)
+    made = client.create_collection("old", embedding_function=None, metadata={"hnsw:space": "cosine"})
+    if control:
+        hidden = {"objectId": "schema", "chunkId": 0, "isDeleted": True, "vectorSize": 3, "modelName": "miniLM"}
+        made.upsert(ids=["c"], embeddings=[[0.0, 0.0, 0.0]], documents=[""], metadatas=[hidden])
+    made.upsert(ids=["x"], embeddings=[[1.0, 0.0, 0.0]], documents=["old text"], metadatas=[{"objectId": "a", "chunkId": 0}])
+    assert store.collection() == Collection("old", 3, "miniLM" if control else "", "cosine")
+    found = store.search(memoryview(bytearray(b"\0\0\x80?" + b"\0" * 8)).cast("f"), Where(), 5)
+    assert Document("old text", {"objectId": "a", "chunkId": 0}, score=1.0) in found
+    client.close()
+    store.close()
+
+
+@pytest.mark.parametrize("name", ["ROCKETRIDE", "a.b-c_1", "abc", "x" * 512])
+def test_good_names(name: str) -> None:
+    assert name_problem(name) == ""
+
+
+@pytest.mark.parametrize("name", ["ab", "", "_abc", "abc-", "a b c", "a..b", "x" * 513, "192.168.1.1", "wörter", "abc\n"])
+def test_bad_names_say_the_rule(name: str) -> None:
+    assert "3 to 512 letters" in name_problem(name)
