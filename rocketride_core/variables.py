@@ -21,6 +21,7 @@ _OPEN = re.compile(r"\$\{(ROCKETRIDE_\w+)(:-|\})")
 _LINE = re.compile(
     r"""^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=[ \t]*("(?>[^"\\]|\\.)*"|'[^']*'|[^\n]*)""", re.MULTILINE | re.DOTALL
 )
+_SHORT_SECRET = re.compile(r"(^|_)(KEY|TOKEN|AUTH|PASS|PIN)(_|$)", re.IGNORECASE)
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
 _NESTING = 8  # of defaults inside defaults
 
@@ -127,7 +128,7 @@ class Variables:
                 filled = text[found.start() : end + 1]
             else:
                 given.append(name)
-                if len(value) >= 4 or looks_secret(name):
+                if len(value) >= 4 or looks_secret(name) or _SHORT_SECRET.search(name):
                     self.hide(value)
                 filled = value
             out += (text[at : found.start()], filled)

@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: MIT
+"""From a component's config as people write it to one flat set of values.
+
+Who wins, from the strongest:
+
+- `profile` is given: its block, its block under the tail of its name (an editor's mistake, warned), keys beside
+  `profile`, dotted keys (`"store.port"`), `parameters`, the preset.
+- no `profile`: top-level keys, the block of the default profile (or of the only other profile that has one, which is
+  then the profile), dotted keys, `parameters`, the preset.
+
+Null never overrides; `0`, `""` and `false` do. Objects are merged, lists replaced.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+import attrs
+
+from .errors import Problem
+from .payloads import Arguments
+from .reading import child, closest
+from .spec import NodeSpec, Profile
+from .variables import Filled
+
+__all__ = ["BOOKKEEPING", "Resolved", "resolve"]
+
+# What editors write beside the settings of a node.
+BOOKKEEPING = frozenset(
+    {"type", "mode", "hideForm", "name", "title", "key", "sync", "actions", "estimation", "include", "description"}
+    | {"profile", "parameters", "secureParameters", "provider", "modelSource", "ui", "formDataValid"}
+)
+_FILE_ONLY = {"profile", "parameters", "secureParameters"}
+
+
+@attrs.frozen
+class Resolved:
+    """A resolved config.
+
+    Parameters:
+        values: setting keys and their values; no `profile`, no blocks.
+        paths: key -> JSON path of where its value stands; also where a member of a merged object stands, by the path
+            it would have beside its siblings.
+        problems: `unknown-profile`, `invalid-value`; warnings `deprecated-profile`, `misnamed-block`.
+        profile: the profile that applies, "" where the node has none.
+        at: JSON path of where a missing setting belongs.
+    """
+
+    values: Arguments = attrs.field(repr=False)
+    paths: Mapping[str, str]
+    problems: tuple[Problem, ...] = ()
+    profile: str = ""
+    at: str = "$"
+    taken: frozenset[str] = attrs.field(default=frozenset(), repr=False)
+
+    def uses(self, path: str) -> bool:
+        """Whether the value at that JSON path takes effect: false in left-over blocks and for what is overridden."""
+        return any(path.startswith(taken) and path[len(taken) :][:1] in {"", ".", "["} for taken in self.taken)
+
+
+class _Branch(dict[str, "tuple[Any, str]"]):
+    """Key -> (value or branch, JSON path)."""
+
+
+def resolve(spec: NodeSpec, config: Mapping[str, Any], path: str = "$", *, keys: Collection[str] = ()) -> Resolved:
+    """The values that a node gets. Variables must be filled in already (`Variables.substitute`).
+
+    Parameters:
+        spec: the node's; its first profile is the default.
+        config: the component's.
+        path: JSON path of the config.
+        keys: the keys that the node's config class reads (`structure.keys_of`). They are never taken for bookkeeping,
+            and tell settings among dotted keys and `parameters`. Without them everything is kept.
+    """
+    return _Resolver(spec, config, path, frozenset(keys)).resolved()
+
+
+class _Resolver:
+    def __init__(self, spec: NodeSpec, config: Mapping[str, Any], path: str, keys: frozenset[str]) -> None:
+        self.spec, self.config, self.path, self.keys = spec, config, path, keys
+        self.profiles = {profile.id: profile for profile in spec.profiles}
+        self.problems: list[Problem] = []
+
+    def add(self, path: str, code: str, message: str, hint: str = "", *, warning: bool = False) -> None:
+        self.problems.append(Problem(path, code, message, hint, severity="warning" if warning else "error"))
+
+    def resolved(self) -> Resolved:
+        name = self.named()
+        layers = list(self.by_profile(name) if name else self.by_default())
+        profile = self.chosen
+        blocks = [at for _, at in layers if at == child(self.path, profile.id if profile else "default")]
+        base = blocks[0] if blocks else self.path
+        if profile is not None:
+            layers.append((profile.values, base))
+            if profile.deprecated:
+                which = "Default profile" if not name and profile is self.spec.profiles[0] else "Profile"
+                at = child(self.path, "profile") if name else self.path
+                self.add(at, "deprecated-profile", f'{which} "{profile.id}" is deprecated. {profile.deprecated}', warning=True)
+        tree = _Branch()
+        for layer, at in reversed(layers):
+            _overlay(tree, layer, at)
+        paths: dict[str, str] = {key: at for key, (_, at) in tree.items()}
+        taken: set[str] = set()
+        values = {key: _flat(value, at, paths, taken) for key, (value, at) in tree.items()}
+        return Resolved(values, paths, tuple(self.problems), profile.id if profile else "", base, frozenset(taken))
+
+    def named(self) -> str:
+        """The profile that the file names, and sets `chosen`; "" where it names none, or none that can be used."""
+        name = self.config.get("profile")
+        at = child(self.path, "profile")
+        if name is None and self.keys:
+            dotted = [key for key in self.config if key.endswith(".profile")]
+            name, at = (self.config[dotted[0]], child(self.path, dotted[0])) if dotted else (None, at)
+        self.chosen: Profile | None = next(iter(self.spec.profiles), None)
+        if name is None or (isinstance(name, Filled) and not name.complete):
+            return ""
+        if not isinstance(name, str) or not name:
+            self.add(at, "invalid-value", "'profile' must be a non-empty string")
+            return ""
+        if name in self.profiles:
+            self.chosen = self.profiles[name]
+        elif self.profiles or name != "default":
+            shown = "***" if isinstance(name, Filled) else name
+            likely = closest(name, self.profiles)
+            hint = f"it has: {', '.join(self.profiles)}" if self.profiles else "it has no profiles: leave `profile` out"
+            message = f"Profile {shown} is not defined in {self.spec.provider}"
+            self.add(at, "unknown-profile", message, f"did you mean {likely}? {hint}" if likely else hint)
+        return "".join(name)
+
+    def by_profile(self, name: str) -> Iterator[tuple[Mapping[str, Any], str]]:
+        if name not in self.keys and self.config.get(name) is not None:
+            block = self.config[name]
+            if isinstance(block, Mapping):
+                yield block, child(self.path, name)
+            else:
+                message = f"config missing profile object '{name}'"
+                self.add(child(self.path, name), "invalid-value", message, "a profile's settings stand in an object")
+        tail = self.misnamed(name)
+        if tail:
+            message = f"the block '{tail}' is taken for the settings of profile '{name}'"
+            self.add(child(self.path, tail), "misnamed-block", message, f"rename it to '{name}'", warning=True)
+            yield self.config[tail], child(self.path, tail)
+        yield from self.loose(tail)
+
+    def misnamed(self, name: str) -> str:
+        """The block that an editor named after what follows a dot of the profile's real name (`gemini-3.1-pro` as `1-pro`)."""
+        for key, block in self.config.items():
+            known = key in self.profiles or key in self.keys or key in BOOKKEEPING
+            if not known and isinstance(block, Mapping) and re.search(rf"[._]{re.escape(key)}\Z", name):
+                return key
+        return ""
+
+    def by_default(self) -> Iterator[tuple[Mapping[str, Any], str]]:
+        first = [self.chosen.id] if self.chosen else []
+        blocks = [k for k, v in self.config.items() if isinstance(v, Mapping) and k not in self.keys]
+        named = [k for k in [*first, "default"] if k in blocks][:1]
+        others = [k for k in blocks if k in self.profiles and k not in first]
+        if not named and len(others) == 1:
+            named = others
+            self.chosen = self.profiles[others[0]]
+        loose = list(self.loose("default"))
+        yield loose[0]
+        for key in named:
+            yield self.config[key], child(self.path, key)
+        yield from loose[1:]
+
+    def loose(self, tail: str) -> Iterator[tuple[Mapping[str, Any], str]]:
+        """Top-level keys that are settings; then dotted ones, then `parameters`."""
+        flat: dict[str, Any] = {}
+        dotted: dict[str, str] = {}
+        for key, value in self.config.items():
+            block = isinstance(value, Mapping) and (key in self.profiles or key == tail)
+            if key in self.keys:
+                if not (key == "mode" and isinstance(value, str) and value.lower() in {"source", "target"}):
+                    flat[key] = value
+            elif self.keys and "." in key and key.rpartition(".")[2] in self.keys:
+                dotted[key] = key.rpartition(".")[2]
+            elif not block and key not in BOOKKEEPING and not (self.keys and key.endswith(".profile")):
+                flat[key] = value
+        yield flat, self.path
+        for key, setting in dotted.items():
+            yield _At({setting: self.config[key]}, {setting: child(self.path, key)}), self.path
+        parameters = self.config.get("parameters")
+        if isinstance(parameters, Mapping):
+            junk: tuple[Any, ...] = (None, {}, "")
+            wanted = {
+                k: v for k, v in parameters.items() if (k in self.keys if self.keys else k not in _FILE_ONLY and v not in junk)
+            }
+            yield wanted, child(self.path, "parameters")
+
+
+class _At(dict[str, Any]):
+    """A layer whose keys stand in the file under other names."""
+
+    def __init__(self, values: Mapping[str, Any], paths: Mapping[str, str]) -> None:
+        super().__init__(values)
+        self.paths = paths
+
+
+def _overlay(tree: _Branch, layer: Mapping[str, Any], path: str, *, top: bool = True) -> None:
+    for key, value in layer.items():
+        if value is None and (top or key in tree):
+            continue
+        at = layer.paths[key] if isinstance(layer, _At) else child(path, key)
+        if isinstance(value, Mapping):
+            old = tree.get(key)
+            branch = old[0] if old is not None and isinstance(old[0], _Branch) else _Branch()
+            _overlay(branch, value, at, top=False)
+            tree[key] = (branch, at)
+        else:
+            tree[key] = (value, at)
+
+
+def _flat(value: Any, path: str, paths: dict[str, str], taken: set[str]) -> Any:
+    if not isinstance(value, _Branch):
+        taken.add(path)
+        return value
+    for key, (_, at) in value.items():
+        if at != child(path, key):
+            paths[child(path, key)] = at
+    return {key: _flat(item, at, paths, taken) for key, (item, at) in value.items()}
