@@ -2,6 +2,7 @@
 """From bytes to text: byte order mark, then what the file or its sender declares, then UTF-8, then detection."""
 
 import codecs
+import re
 import unicodedata
 from collections.abc import Iterable
 
@@ -25,8 +26,9 @@ _LABELS = {
 }
 _MULTI_BYTE = ("gb18030", "big5", "cp932", "euc_jp", "cp949")
 _SINGLE_BYTE = ("cp1252", "cp1250", "cp1254", "cp1251", "koi8_r", "cp1253", "iso8859_2")
-_FREQUENT = frozenset("äöüßéèêàáâçñóíôõãåøæîïûùúąćęłńśźżěščřžůğışÄÖÜÉ")
+_FREQUENT = frozenset("äöüßéèêàáâçñóíôõãåøæîïûùúąćęłńśźżěščřžůğışÄÖÜÉоеаинтαοιτεσ")
 _PUNCTUATION = frozenset("–—‘’“”„…•€«»°§·£©®½²³")
+_SINGLE = re.compile(r"cp125|cp8|iso8859|koi8|mac|ascii")
 _SAMPLE = 1 << 16
 
 
@@ -54,10 +56,14 @@ def decode(data: bytes, declared: Iterable[str] = ()) -> tuple[str, str]:
             return data[len(mark) :].decode(encoding, "replace"), encoding
     wide = _wide(data)
     if wide:
-        return data.decode(wide, "replace"), wide
+        text = data.decode(wide, "replace")
+        _refuse_binary(text)
+        return text, wide
     if b"\0" in data:
         raise NotText
-    for label in (*map(canonical, declared), "utf-8"):
+    labels = list(filter(None, map(canonical, declared)))
+    # Every byte sequence is valid in most single-byte encodings, and few of other origin are in UTF-8.
+    for label in sorted([*labels, "utf-8"], key=lambda label: 2 if _SINGLE.match(label) else label == "utf-8"):
         text = _strict(data, label)
         if text is not None:
             _refuse_binary(text)
@@ -74,7 +80,7 @@ def decode(data: bytes, declared: Iterable[str] = ()) -> tuple[str, str]:
 
 def _strict(data: bytes, encoding: str) -> str | None:
     try:
-        return data.decode(encoding) if encoding else None
+        return data.decode(encoding)
     except (UnicodeDecodeError, LookupError):
         return None
 
@@ -124,8 +130,10 @@ def _plausible(text: str) -> float:
                     score -= 2
                 elif before.isalpha() and (ord(before) >> 8) // 3 != block // 3:
                     score -= 1
+                elif block < 3 and before.isalpha() and not before.isascii():
+                    score += 0.3
                 else:
-                    score += 1.2 if char in _FREQUENT or (block >= 3 and char.islower()) else 0.8
+                    score += 1.2 if char in _FREQUENT else 1 if block >= 3 and char.islower() else 0.8
             elif char in _PUNCTUATION or char == "\xa0":
                 score += 0.8
             else:

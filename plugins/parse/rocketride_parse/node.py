@@ -41,7 +41,7 @@ class Parse(Node[ParseConfig]):
     spec = NodeSpec(
         "parse",
         title="Parser",
-        description="Text, tables and metadata from PDF, Word, PowerPoint, Excel, HTML, Markdown, CSV, JSON, XML, mail and plain text.",
+        description="Text, tables and metadata of PDF, Office, HTML, Markdown, CSV, JSON, XML, mail and text files.",
         categories=["data"],
     )
 

@@ -47,14 +47,14 @@ def read(source: Source) -> Iterator[Part]:
 
 
 def _header(message: EmailMessage, name: str) -> str:
-    """A header decoded; one that breaks the parser of its type, as it stands."""
+    """A header decoded; one with bare bytes in it by detection; one that breaks the parser of its type, as it stands."""
+    raw = next((str(text) for key, text in message.raw_items() if key.lower() == name.lower()), "")
     try:
-        value = str(message.get(name, ""))
+        if any("\udc80" <= char <= "\udcff" for char in raw):
+            return decode(raw.encode("utf-8", "surrogateescape"))[0]
+        return str(message.get(name, ""))
     except (ValueError, LookupError, AttributeError, TypeError, MessageError):
-        value = next((str(text) for key, text in message.raw_items() if key.lower() == name.lower()), "")
-    if any("\udc80" <= char <= "\udcff" for char in value):
-        value = decode(value.encode("utf-8", "surrogateescape"))[0]
-    return value
+        return raw.encode("utf-8", "replace").decode()
 
 
 def _when(text: str) -> str:
