@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: MIT
+"""Sentence vectors from BERT and MPNet weights, with numpy alone.
+
+The tokens of a batch are laid end to end, without padding: the dense layers see one (tokens, width) matrix, attention
+one block for each run of equally long texts. So there is no mask, no work on padding, and a text gets the same
+vector alone and in company.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+
+import numpy as np
+from safetensors import safe_open
+from tokenizers import Tokenizer
+
+from .errors import UnsupportedModel
+from .folder import Description, describe
+from .maths import Floats, gelu, layer_norm, relu, softmax, unit_rows
+
+TOKENS_A_BATCH = 2048
+_BERT = {"qkv": ("attention.self.query", "attention.self.key", "attention.self.value"), "out": "attention.output.dense",
+         "norm": "attention.output.LayerNorm"}  # fmt: skip
+_MPNET = {
+    "qkv": ("attention.attn.q", "attention.attn.k", "attention.attn.v"),
+    "out": "attention.attn.o",
+    "norm": "attention.LayerNorm",
+}
+Affine = tuple[Floats, Floats]
+
+
+class _Layer:
+    """The weights of one transformer layer; dense ones as (in, out) matrix and bias."""
+
+    def __init__(self, weights: Weights, prefix: str, names: dict[str, str | tuple[str, ...]]) -> None:
+        parts = [weights.dense(f"{prefix}.{name}") for name in names["qkv"]]
+        self.qkv: Affine = (np.concatenate([matrix for matrix, _ in parts], axis=1), np.concatenate([bias for _, bias in parts]))
+        self.out = weights.dense(f"{prefix}.{names['out']}")
+        self.norm = weights.affine(f"{prefix}.{names['norm']}")
+        self.up = weights.dense(f"{prefix}.intermediate.dense")
+        self.down = weights.dense(f"{prefix}.output.dense")
+        self.last = weights.affine(f"{prefix}.output.LayerNorm")
+
+
+class Weights:
+    """The tensors of a safetensors file as float32, by name, with or without the architecture's prefix."""
+
+    def __init__(self, about: Description) -> None:
+        self.about = about
+        with safe_open(about.folder / "model.safetensors", framework="numpy") as file:
+            self.tensors = {name.removeprefix(about.architecture + "."): file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+
+    def __call__(self, name: str) -> Floats:
+        if name not in self.tensors:
+            raise UnsupportedModel(
+                self.about.folder, f"model.safetensors has no tensor {name!r}, which {self.about.architecture} needs"
+            )
+        return np.ascontiguousarray(self.tensors[name], dtype=np.float32)
+
+    def affine(self, name: str) -> Affine:
+        return self(name + ".weight"), self(name + ".bias")
+
+    def dense(self, name: str) -> Affine:
+        weight, bias = self.affine(name)
+        return np.ascontiguousarray(weight.T), bias
+
+
+class NumpyEncoder:
+    """An Encoder over the model in a folder; safe on several threads, as nothing in it changes after loading.
+
+    Raises UnsupportedModel for a folder it cannot compute exactly.
+    """
+
+    def __init__(self, about: Description) -> None:
+        self.about = about
+        self.dimension = about.width
+        self.max_length = about.max_length
+        self.tokenizer = Tokenizer.from_file(str(about.folder / "tokenizer.json"))
+        self.tokenizer.no_padding()
+        self.tokenizer.enable_truncation(about.max_length)
+        weights = Weights(about)
+        self.words = weights("embeddings.word_embeddings.weight")
+        self.positions = weights("embeddings.position_embeddings.weight")[about.first_position :]
+        self.norm = weights.affine("embeddings.LayerNorm")
+        mpnet = about.architecture == "mpnet"
+        if not mpnet:
+            self.positions = self.positions + weights("embeddings.token_type_embeddings.weight")[0]
+        self.layers = [_Layer(weights, f"encoder.layer.{i}", dict(_MPNET if mpnet else _BERT)) for i in range(about.layers)]
+        self.bias = _relative_bias(weights("encoder.relative_attention_bias.weight"), about.max_length) if mpnet else None
+        self.activation = {"gelu": gelu, "relu": relu}[about.activation]
+
+    @classmethod
+    def load(cls, folder: Path) -> NumpyEncoder:
+        return cls(describe(folder))
+
+    def encode(self, texts: Sequence[str]) -> Floats:
+        """The unit vectors of `texts`, (len(texts), dimension); a text beyond `max_length` tokens is cut there."""
+        vectors = np.empty((len(texts), self.dimension), np.float32)
+        if not texts:
+            return vectors
+        prepared = [self.about.prompt + (text.lower() if self.about.lower else text) for text in texts]
+        ids = [encoding.ids for encoding in self.tokenizer.encode_batch(prepared)]
+        for batch in _batches(ids):
+            vectors[batch] = self._forward([ids[i] for i in batch])
+        return unit_rows(vectors)
+
+    def _forward(self, rows: list[list[int]]) -> Floats:
+        lengths = [len(row) for row in rows]
+        x = self.words[np.concatenate(rows)]
+        x += self.positions[np.concatenate([np.arange(length) for length in lengths])]
+        layer_norm(x, *self.norm, self.about.epsilon)
+        runs = [(length, len(list(group))) for length, group in groupby(lengths)]
+        for layer in self.layers:
+            y = self._attention(x, layer.qkv, runs) @ layer.out[0]
+            y += layer.out[1]
+            y += x
+            x = layer_norm(y, *layer.norm, self.about.epsilon)
+            inner = x @ layer.up[0]
+            inner += layer.up[1]
+            y = self.activation(inner) @ layer.down[0]
+            y += layer.down[1]
+            y += x
+            x = layer_norm(y, *layer.last, self.about.epsilon)
+        return self._pool(x, lengths)
+
+    def _attention(self, x: Floats, qkv: Affine, runs: list[tuple[int, int]]) -> Floats:
+        heads, width = self.about.heads, self.about.width
+        size = width // heads
+        mixed = x @ qkv[0]
+        mixed += qkv[1]
+        mixed[:, :width] *= np.float32(size**-0.5)
+        result = np.empty_like(x)
+        start = 0
+        for length, count in runs:
+            end = start + length * count
+            q, k, v = mixed[start:end].reshape(count, length, 3, heads, size).transpose(2, 0, 3, 1, 4)
+            scores = q @ k.transpose(0, 1, 3, 2)
+            if self.bias is not None:
+                scores += self.bias[:, :length, :length]
+            context = softmax(scores) @ v
+            result[start:end] = context.transpose(0, 2, 1, 3).reshape(count * length, width)
+            start = end
+        return result
+
+    def _pool(self, x: Floats, lengths: list[int]) -> Floats:
+        starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
+        if self.about.pooling == "cls":
+            return x[starts]
+        if self.about.pooling == "max":
+            return np.maximum.reduceat(x, starts, axis=0)
+        return np.add.reduceat(x, starts, axis=0) / np.asarray(lengths, np.float32)[:, None]
+
+
+def _batches(ids: list[list[int]]) -> Iterator[list[int]]:
+    """Indices of texts of like length, at most TOKENS_A_BATCH tokens (or one text) at a time."""
+    batch: list[int] = []
+    tokens = 0
+    for i in sorted(range(len(ids)), key=lambda i: len(ids[i])):
+        if batch and tokens + len(ids[i]) > TOKENS_A_BATCH:
+            yield batch
+            batch, tokens = [], 0
+        batch.append(i)
+        tokens += len(ids[i])
+    yield batch
+
+
+def _relative_bias(weight: Floats, length: int) -> Floats:
+    """MPNet's (heads, length, length) attention bias from its (buckets, heads) table.
+
+    Half of the buckets are for keys after the query; in each half distances below a quarter have their own bucket, longer
+    ones share logarithmically wider ones up to distance 128.
+    """
+    half = weight.shape[0] // 2
+    exact = half // 2
+    relative = np.arange(length)[None, :] - np.arange(length)[:, None]
+    distance = np.abs(relative)
+    scaled = np.log(np.maximum(distance, 1).astype(np.float32) / np.float32(exact)) / np.log(128 / exact) * (half - exact)
+    bucket = np.where(distance < exact, distance, np.minimum(exact + scaled.astype(np.int64), half - 1))
+    return np.ascontiguousarray(weight[bucket + half * (relative > 0)].transpose(2, 0, 1))
