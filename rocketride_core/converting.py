@@ -7,92 +7,26 @@ import enum
 import re
 import types
 from collections.abc import Callable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 import attrs
 
 from .errors import Problem
+from .kinds import LISTS, describe, name_of, plain
 from .reading import child, closest
 from .settings import ProviderRef, Secret, Setting
 from .variables import Filled
 
-__all__ = ["BAD", "Converter", "describe", "name_of", "supported"]
+__all__ = ["BAD", "Converter"]
 
 BAD: Any = object()  # what could not be converted; the report says why
 
 _INT = re.compile(r"\s*[+-]?[0-9]{1,300}\s*")
 _FLOAT = re.compile(r"\s*[+-]?([0-9]{1,300}\.?[0-9]{0,300}|\.[0-9]{1,300})([eE][+-]?[0-9]{1,4})?\s*")
 _BOOLS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
-_NAMES: dict[Any, str] = {
-    Path: "str",
-    Secret: "str",
-    ProviderRef: "an object with a provider",
-    Any: "anything",
-    object: "anything",
-}
-_LISTS = {list: list, tuple: tuple, Sequence: list, set: set, frozenset: frozenset, AbstractSet: frozenset}
-_SHOWN = 60  # characters of a value in a message
 
 Report = Callable[[str, str, str], None]  # path, message, hint
-
-
-def describe(value: Any, *, hidden: bool = False) -> str:
-    """What a value is, for messages: `str 'local'`, `int 3`, `null`, `an object`; `str ***` for a hidden one."""
-    if value is None:
-        return "null"
-    if isinstance(value, Mapping):
-        return "an object"
-    if isinstance(value, list | tuple):
-        return "a list"
-    kind = "str" if isinstance(value, str) else type(value).__name__
-    if hidden or isinstance(value, Filled | Secret):
-        return f"{kind} ***"
-    text = str(value).lower() if isinstance(value, bool) else repr(value)
-    return f"{kind} {text if len(text) <= _SHOWN else text[: _SHOWN - 1] + '…'}"
-
-
-def name_of(kind: Any) -> str:
-    """What a type is called in messages."""
-    origin, args = get_origin(kind), get_args(kind)
-    if origin is Annotated:
-        return name_of(args[0])
-    if origin in (Union, types.UnionType):
-        return " or ".join(dict.fromkeys(name_of(a) for a in args if a is not type(None)))
-    if origin is Literal:
-        return f"one of {', '.join(map(repr, args))}"
-    if isinstance(kind, type) and issubclass(kind, enum.Enum):
-        return f"one of {', '.join(repr(member.value) for member in kind)}"
-    if (origin or kind) in _LISTS:
-        items = [a for a in args if a is not Ellipsis]
-        return f"a list of {' and '.join(map(name_of, items))}" if items else "a list"
-    if (origin or kind) in (dict, Mapping) or attrs.has(kind):
-        return _NAMES.get(kind, "an object")
-    return _NAMES.get(kind) or str(getattr(kind, "__name__", kind))
-
-
-def supported(kind: Any) -> bool:
-    """Whether values of that type can be read from a file."""
-    origin, args = get_origin(kind), get_args(kind)
-    if origin is Annotated:
-        return supported(args[0])
-    if origin is Literal or kind in (Any, object, None, type(None), int, float, bool, str, Path, Secret, ProviderRef):
-        return True
-    if origin in (Union, types.UnionType) or (origin or kind) in _LISTS or (origin or kind) in (dict, Mapping):
-        return all(a is Ellipsis or supported(a) for a in args)
-    return isinstance(kind, type) and (issubclass(kind, enum.Enum) or attrs.has(kind))
-
-
-def plain(value: Any) -> Any:
-    """The same without marks: a node sees ordinary texts, dicts and lists."""
-    if isinstance(value, str):
-        return "".join(value) if type(value) is not str else value
-    if isinstance(value, Mapping):
-        return {key: plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    return value
 
 
 class Converter:
@@ -134,7 +68,7 @@ class Converter:
             return self._union(value, args, path, hidden)
         if origin is Literal:
             return self._literal(value, args)
-        if (origin or kind) in _LISTS:
+        if (origin or kind) in LISTS:
             return self._list(value, origin or kind, args, path, hidden)
         if (origin or kind) in (dict, Mapping):
             return self._mapping(value, args, path, hidden)
@@ -189,7 +123,7 @@ class Converter:
         made = [
             self.convert(item, k, child(path, n), hidden=hidden) for n, (item, k) in enumerate(zip(value, kinds, strict=True))
         ]
-        return BAD if any(m is BAD for m in made) else _LISTS[kind](made)
+        return BAD if any(m is BAD for m in made) else LISTS[kind](made)
 
     def _mapping(self, value: Any, args: tuple[Any, ...], path: str, hidden: bool) -> Any:
         if not isinstance(value, Mapping):

@@ -10,8 +10,9 @@ from weakref import WeakKeyDictionary
 
 import attrs
 
-from .converting import BAD, Converter, describe, supported
+from .converting import BAD, Converter
 from .errors import Problem
+from .kinds import describe, supported
 from .profiles import BOOKKEEPING
 from .reading import child, closest
 from .settings import Secret, Setting, looks_secret, setting_of
