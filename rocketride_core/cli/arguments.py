@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: MIT
+"""What each command takes. Imports nothing heavy: `--help` is answered from here."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+
+__all__ = ["COMMANDS", "PROGRAM", "Usage", "build", "parse"]
+
+PROGRAM = "rocketride-core"
+COMMANDS = {"run": "run", "check": "check", "nodes": "nodes", "schema": "schema", "help": "extra"}
+
+
+class Usage(Exception):
+    """The words on the command line cannot be followed; the message says what to write instead."""
+
+
+def build(plugins: Sequence[str] = ()) -> argparse.ArgumentParser:
+    """The whole parser.
+
+    Parameters:
+        plugins: names of installed host plugins, for the last lines of the help.
+    """
+    from rocketride_core import __version__
+
+    more = f"Installed plugins: {', '.join(plugins)}; `{PROGRAM} help` shows the commands they add." if plugins else ""
+    parser = argparse.ArgumentParser(
+        PROGRAM, description="Run .pipe pipelines, check them, and see which nodes are installed.", epilog=more
+    )
+    parser.add_argument("--version", action="version", version=f"{PROGRAM} {__version__}")
+    parser.add_argument("--debug", action="store_true", help="show tracebacks")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command")
+    _run(commands.add_parser("run", help="run a pipeline over files, folders, standard input or questions"))
+    _check(commands.add_parser("check", help="say everything that is wrong with .pipe files"))
+    _nodes(commands.add_parser("nodes", help="list the installed nodes, or show one"))
+    schema = commands.add_parser("schema", help="print the JSON Schema of .pipe files, with the installed nodes, for editors")
+    schema.add_argument("--output", metavar="FILE", default="-", help="write it here instead")
+    commands.add_parser("help", help="show this, and the commands of installed plugins")
+    for command in commands.choices.values():
+        command.add_argument("--rescan", action="store_true", help="read what is installed anew, whatever the cached index says")
+        command.add_argument("--debug", action="store_true", help="show tracebacks")
+    return parser
+
+
+def parse(command: str, words: Sequence[str]) -> argparse.Namespace:
+    """The arguments of one command; options may stand between the files."""
+    [action] = [a for a in build()._actions if isinstance(a, argparse._SubParsersAction)]
+    rest = list(words)
+    rest.remove(command)
+    chosen: argparse.ArgumentParser = action.choices[command]
+    return chosen.parse_intermixed_args(rest)
+
+
+def _pipe(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--source", metavar="ID", default="", help="the component to start from, where the file has several sources"
+    )
+    parser.add_argument(
+        "--set",
+        metavar="ID.KEY=VALUE",
+        action="append",
+        default=[],
+        help="change the config of a component for this run; VALUE is JSON, or else a text; may be given again",
+    )
+    parser.add_argument(
+        "--env", metavar="FILE", help="NAME=value lines for ${ROCKETRIDE_…}; they win over .env and the environment"
+    )
+
+
+def _run(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "Every file is one object. A folder stands for all files in it that are not hidden, - for standard input."
+    )
+    parser.add_argument("pipe", metavar="PIPE", help="a .pipe file")
+    parser.add_argument(
+        "inputs", metavar="INPUT", nargs="*", help="files, folders, or -; none for a source that fetches by itself"
+    )
+    parser.add_argument("--question", metavar="TEXT", action="append", default=[], help="ask this; may be given again")
+    _pipe(parser)
+    parser.add_argument(
+        "--workers", metavar="N", type=_count, default=0, help="objects in work at a time (default: by processor)"
+    )
+    parser.add_argument("--timeout", metavar="SECONDS", type=_seconds, help="limit for each object")
+    parser.add_argument("--json", action="store_true", help="print one JSON object a line, each as it finishes")
+    parser.add_argument(
+        "--trace",
+        metavar="LEVEL",
+        choices=["off", "calls", "payloads"],
+        default="off",
+        help="off, calls or payloads: JSON lines of what runs, to standard error or --trace-to",
+    )
+    parser.add_argument("--trace-to", metavar="FILE", help="write the trace here")
+
+
+def _check(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("pipes", metavar="PIPE", nargs="+", help=".pipe files, or folders of them")
+    parser.add_argument("--strict", action="store_true", help="warnings are errors")
+    parser.add_argument("--probe", action="store_true", help="ask servers and models too: are they there, may we use them?")
+    parser.add_argument("--json", action="store_true", help="print one JSON object a line, one for each file")
+    _pipe(parser)
+
+
+def _nodes(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("what", choices=["list", "show"], nargs="?", default="list", help="list (default), or show NAME")
+    parser.add_argument("name", metavar="NAME", nargs="?", help="a provider, as in .pipe files")
+    parser.add_argument("--json", action="store_true", help="print JSON, one object a line")
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 0:
+        raise argparse.ArgumentTypeError("a number of workers is 0 or more")
+    return number
+
+
+def _seconds(text: str) -> float:
+    number = float(text)
+    if not number > 0:
+        raise argparse.ArgumentTypeError("a limit is more than 0 seconds")
+    return number

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: MIT
+"""`check`: everything that is wrong with some files, in one go."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+import attrs
+
+from .arguments import Usage
+from .overrides import apply, environment
+from .report import lines, missing
+
+__all__ = ["execute"]
+
+
+def execute(args: argparse.Namespace) -> int:
+    from rocketride_core.errors import Problem
+    from rocketride_core.kernel import Kernel
+    from rocketride_core.pipefile import inspect_pipe
+
+    kernel = Kernel(env=environment(args.env))
+    bad, install = False, set[str]()
+    for file in _files(args.pipes):
+        pipe, problems = inspect_pipe(file)
+        if pipe.components:
+            # The kernel reports what reading found as well; --set and --source are applied to what was read.
+            if args.set:
+                pipe = apply(pipe, args.set)
+            checked = kernel.check(attrs.evolve(pipe, source=args.source or pipe.source), probe=args.probe)
+            problems = [*problems, *(p for p in checked if p not in problems)]
+        refused = any(args.strict or p.severity == "error" for p in problems)
+        needed = missing(problems)
+        bad |= refused
+        install.update(needed)
+        if args.json:
+            listed = [attrs.asdict(p, filter=lambda field, _: field is not attrs.fields(Problem).file) for p in problems]
+            print(json.dumps({"file": str(file), "ok": not refused, "problems": listed, "install": needed}), flush=True)
+        else:
+            print("\n".join(lines(problems, str(file), strict=args.strict)), flush=True)
+    if install and not args.json:
+        print(f"\nTo install what is missing:\n  pip install {' '.join(sorted(install))}")
+    return 2 if bad else 0
+
+
+def _files(names: list[str]) -> list[Path]:
+    found: dict[Path, None] = {}
+    for name in names:
+        path = Path(name)
+        if path.is_dir():
+            inside = sorted(path.rglob("*.pipe"))
+            if not inside:
+                raise Usage(f"there is no .pipe file in {name}")
+            found.update(dict.fromkeys(inside))
+        else:
+            found[path] = None
+    return list(found)

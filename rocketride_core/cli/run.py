@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: MIT
+"""`run`: objects through a pipeline, or a source that fetches by itself until Ctrl-C."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from rocketride_core.entry import Entry
+from rocketride_core.errors import PipeError
+from rocketride_core.hookspecs import hookimpl
+from rocketride_core.lanes import QUESTIONS, Packet
+from rocketride_core.payloads import Question
+from rocketride_core.pipefile import PipeFile, inspect_pipe
+from rocketride_core.results import EntryResult
+
+from .arguments import Usage
+from .inputs import STDIN, collect, file_object, stdin_object
+from .interrupt import Interrupt
+from .overrides import apply, environment
+from .progress import Reporter
+
+__all__ = ["execute"]
+
+Work = tuple[Entry, Sequence[Packet]]
+
+
+def execute(args: argparse.Namespace) -> int:
+    from rocketride_core.kernel import Kernel
+
+    env = environment(args.env)
+    files = collect(args.inputs)
+    pipe = _read(args)
+    asked = bool(args.question or args.inputs)
+    reporter = Reporter(len(args.question) + len(files) if asked else None, as_json=args.json)
+    kernel = Kernel(
+        env=env,
+        workers=args.workers,
+        trace=args.trace,
+        trace_to=_trace(args),
+        # Only a serving pipeline reports by hook: `map` gives its results itself.
+        plugins=[] if asked else [Outcomes(reporter)],
+    )
+    with kernel.load(pipe, source=args.source) as pipeline:
+        if asked:
+            return _map(pipeline, args, files, reporter)
+        return _serve(pipeline, reporter)
+
+
+def _read(args: argparse.Namespace) -> PipeFile:
+    pipe, problems = inspect_pipe(args.pipe)
+    if any(problem.severity == "error" for problem in problems):
+        raise PipeError(problems=problems)
+    return apply(pipe, args.set)
+
+
+def _trace(args: argparse.Namespace) -> Path | Callable[[Any], None] | None:
+    if args.trace == "off":
+        if args.trace_to:
+            raise Usage("--trace-to FILE needs --trace calls or --trace payloads")
+        return None
+    if args.trace_to:
+        return Path(args.trace_to)
+
+    def write(record: Any) -> None:
+        # One write a record: lines of several threads do not mix.
+        sys.stderr.write(f"{json.dumps(record, ensure_ascii=False, default=str)}\n")
+
+    return write
+
+
+def _map(pipeline: Any, args: argparse.Namespace, files: Sequence[Path], reporter: Reporter) -> int:
+    def told() -> None:
+        reporter.note("stopping: what is begun is finished; Ctrl-C again stops at once")
+
+    with reporter, Interrupt(told) as interrupt:
+        try:
+            work = _work(pipeline, args.question, files, reporter, interrupt)
+            for result in pipeline.map(work, workers=args.workers, timeout=args.timeout):
+                reporter.result(cast(EntryResult, result))
+        except KeyboardInterrupt:
+            reporter.summary(stopped=True)
+            pipeline.close(grace=0)
+            return 130
+        reporter.summary(stopped=interrupt.asked)
+    return 1 if reporter.failed or reporter.done < (reporter.total or 0) else 0
+
+
+def _work(
+    pipeline: Any, questions: Sequence[str], files: Sequence[Path], reporter: Reporter, interrupt: Interrupt
+) -> Iterator[Work]:
+    for number, text in enumerate(questions, 1):
+        if interrupt.asked:
+            return
+        yield Entry(f"Question {number}"), [QUESTIONS(Question.of(text))]
+    for path in files:
+        if interrupt.asked:
+            return
+        try:
+            entry, blob = stdin_object() if path == STDIN else file_object(path)
+        except OSError as error:
+            reporter.refused(Entry(path.name, path=path.as_posix()), error)
+            continue
+        yield entry, [pipeline.route(blob)]
+
+
+class Outcomes:
+    """Host plugin: reports what an active source has sent through."""
+
+    def __init__(self, reporter: Reporter) -> None:
+        self.reporter = reporter
+
+    @hookimpl
+    def finish_entry(self, result: EntryResult) -> None:
+        self.reporter.result(result)
+
+
+def _serve(pipeline: Any, reporter: Reporter) -> int:
+    def told() -> None:
+        reporter.note("stopping: what is begun is finished; Ctrl-C again stops at once")
+        pipeline.stop()
+
+    with reporter, Interrupt(told) as interrupt:
+        try:
+            pipeline.serve()
+        except KeyboardInterrupt:
+            reporter.summary(stopped=True)
+            pipeline.close(grace=0)
+            return 130
+        reporter.summary(stopped=interrupt.asked)
+    return 1 if reporter.failed else 0
