@@ -65,6 +65,7 @@ def _show(name: str, as_json: bool) -> int:
 
 
 def _facts(cls: Any) -> dict[str, Any]:
+    from rocketride_core.compiler import is_source
     from rocketride_core.structure import fields_of
 
     spec, manifest = cls.spec, cls.manifest
@@ -80,7 +81,7 @@ def _facts(cls: Any) -> dict[str, Any]:
         "experimental": spec.experimental,
         "lanes": lanes,
         "emits": [lane.name for lane in manifest.outs],
-        "source": "active" if manifest.source else "passive" if manifest.outs and not manifest.on and not manifest.offers else "",
+        "source": "active" if manifest.source else "passive" if is_source(cls) else "",
         "serves": list(manifest.offers),
         "needs": {control.name: [arity.least, arity.most] for control, arity in spec.needs.items()},
         "tools": list(manifest.tools),

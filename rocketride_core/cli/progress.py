@@ -31,7 +31,7 @@ class Reporter:
 
     def __init__(self, total: int | None, *, as_json: bool = False) -> None:
         self.total, self.as_json = total, as_json
-        self.done = self.failed = self.inside = 0
+        self.handled = self.failed = self.inside = 0
         self._usage: dict[str, float] = {}
         self._began = time.monotonic()
         self._lock = threading.Lock()
@@ -49,6 +49,11 @@ class Reporter:
             self._bar.stop()
             self._bar = None
 
+    @property
+    def left(self) -> int:
+        """Objects that are still to come; 0 where nobody knows."""
+        return 0 if self.total is None else self.total - self.handled
+
     def result(self, result: EntryResult) -> None:
         """One object is through."""
         with self._lock:
@@ -62,6 +67,7 @@ class Reporter:
     def refused(self, entry: Entry, error: Exception) -> None:
         """One object never got into the pipeline: its file is gone, or no lane takes it."""
         with self._lock:
+            self.handled += 1
             self.failed += 1
             if self.as_json:
                 told = {"message": failure(error), "code": error.code if isinstance(error, RunError) else "", "phase": "send"}
@@ -78,8 +84,7 @@ class Reporter:
     def summary(self, *, stopped: bool = False) -> None:
         """What was done, in one line; left out for one object that went well."""
         seconds = time.monotonic() - self._began
-        handled = self.done + self.failed
-        left = 0 if self.total is None else self.total - handled
+        handled, left = self.handled, self.left
         if self.total == 1 and not self.failed and not stopped:
             return
         parts = [f"{handled} object{'' if handled == 1 else 's'}", f"{self.failed} failed"]
@@ -94,10 +99,8 @@ class Reporter:
 
     def _count(self, result: EntryResult, child: bool = False) -> None:
         self.inside += child
-        if result.error is None:
-            self.done += not child
-        else:
-            self.failed += 1
+        self.handled += not child
+        self.failed += result.error is not None
         for counted in result.usage.values():
             for name, amount in counted.items():
                 self._usage[name] = self._usage.get(name, 0) + amount
@@ -129,8 +132,8 @@ class Reporter:
 
     def _advance(self) -> None:
         if self._bar is not None and self._task is not None:
-            handled, seconds = self.done + self.failed, max(time.monotonic() - self._began, 1e-9)
-            self._bar.update(self._task, completed=handled, rate=f"{handled / seconds:.1f}/s", failures=f"{self.failed} failed")
+            rate = f"{self.handled / max(time.monotonic() - self._began, 1e-9):.1f}/s"
+            self._bar.update(self._task, completed=self.handled, rate=rate, failures=f"{self.failed} failed")
 
     def _start_bar(self) -> None:
         from rich.console import Console

@@ -44,7 +44,7 @@ def response(result: EntryResult) -> list[str]:
         items = [item for payload in payloads for item in payload] if lane.many else payloads
         if len(lanes) > 1:
             out.append(f"{lane.name}:")
-        if lane.many and items and all(isinstance(item, Document) for item in items):
+        if lane.many and lane.item is Document:
             out += _documents(items)
         else:
             out += [line for item in items for line in _text(item).splitlines() or [""]]

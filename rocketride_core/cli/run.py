@@ -87,7 +87,7 @@ def _map(pipeline: Any, args: argparse.Namespace, files: Sequence[Path], reporte
             pipeline.close(grace=0)
             return 130
         reporter.summary(stopped=interrupt.asked)
-    return 1 if reporter.failed or reporter.done < (reporter.total or 0) else 0
+    return 1 if reporter.failed or reporter.left else 0
 
 
 def _work(
