@@ -74,7 +74,7 @@ def test_erf_and_gelu_are_exact_to_single_precision():
     assert np.abs(erf(x.copy()) - exact).max() < 5e-7
     moderate = x[np.abs(x) < 10]
     exact = np.array([0.5 * value * (1 + math.erf(value / math.sqrt(2))) for value in moderate.astype(np.float64)])
-    assert np.abs(gelu(moderate.copy()) - exact).max() < 1e-6
+    assert (np.abs(gelu(moderate.copy()) - exact) / np.maximum(np.abs(moderate), 1)).max() < 4e-7
     tanh_form = 0.5 * moderate * (1 + np.tanh(math.sqrt(2 / math.pi) * (moderate + 0.044715 * moderate**3)))
     assert np.abs(tanh_form - exact).max() > 1e-4  # the tolerance tells the two forms apart
 

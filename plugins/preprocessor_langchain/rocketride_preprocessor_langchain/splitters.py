@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Cutting a text into chunks, as positions.
 
-The cuts are those of LangChain's CharacterTextSplitter and RecursiveCharacterTextSplitter (langchain-text-splitters 1.1), which the
-tests compare them with, but every chunk is a slice of the text: `text[start:end]`. Ours differ on purpose where theirs lose
-text or tear characters apart: repeated separators inside a chunk stay, and a hard cut never divides a visible character.
+The cuts are those of LangChain's CharacterTextSplitter and RecursiveCharacterTextSplitter (langchain-text-splitters 1.1);
+the tests compare them. But every chunk is a slice of the text, `text[start:end]`. Ours differ on purpose where theirs lose text
+or tear characters apart: repeated separators inside a chunk stay, and a hard cut never divides a visible character.
 """
 
 from __future__ import annotations
