@@ -263,7 +263,7 @@ def test_mail_body_once_attachments_named(read, tmp_path):
     got.assert_once_in_order(["Subject: Grüße", "From: Ann <a@example.org>", "To: b@example.org", "The body ä."])
     assert got.facts["attachments"] == ["x.pdf"]
     assert got.facts["title"] == "Grüße"
-    assert got.facts["created"] == "2026-03-02 10:00:00+01:00"
+    assert got.facts["created"] == "2026-03-02T10:00:00+01:00"
 
 
 def test_mail_with_html_only_and_empty_plain(read, tmp_path):

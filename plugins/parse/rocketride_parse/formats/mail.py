@@ -59,7 +59,7 @@ def _header(message: EmailMessage, name: str) -> str:
 
 def _when(text: str) -> str:
     try:
-        return parsedate_to_datetime(text).isoformat(sep=" ") if text else ""
+        return parsedate_to_datetime(text).isoformat() if text else ""
     except ValueError:
         return text
 

@@ -12,7 +12,7 @@ from rocketride_parse.errors import Damaged, Encrypted, Unsupported
 from rocketride_parse.parts import Part, Text, facts, tidy
 from rocketride_parse.source import Source
 
-_DATE = re.compile(r"D:(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?")
+_DATE = re.compile(r"D:(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(Z|[+-]\d\d'?(?:\d\d)?)?")
 # PDFium puts one of these where a word was hyphenated at the end of a line.
 _HYPHEN = re.compile("[\ufffe\x02](?:\r\n)?")
 _LEADING = 1.35
@@ -112,6 +112,10 @@ def _iso(text: str) -> str:
     match = _DATE.match(text)
     if match is None:
         return ""
-    year, month, day, *clock = match.groups()
+    year, month, day, *clock, zone = match.groups()
     days = "-".join(piece for piece in (year, month, day) if piece)
-    return f"{days} {':'.join(clock)}" if all(clock) else days
+    if not all(clock):
+        return days
+    zone = (zone or "").replace("'", "")
+    offset = f"{zone[:3]}:{zone[3:] or '00'}" if len(zone) > 1 else zone
+    return f"{days}T{':'.join(clock)}{offset}"

@@ -37,8 +37,8 @@ def read(source: Source) -> Iterator[Part]:
             title=properties.title,
             author=properties.creator,
             language=properties.language,
-            created=_text(properties.created),
-            modified=_text(properties.modified),
+            created=_when(properties.created),
+            modified=_when(properties.modified),
             sheets=names,
         )
         book.close()
@@ -70,6 +70,11 @@ def _rows(rows: Iterator[tuple[object, ...]]) -> Iterator[list[str]]:
             return
         if line:
             yield line
+
+
+def _when(value: datetime | None) -> str:
+    """A time of the core properties, which are in UTC."""
+    return f"{value.replace(tzinfo=None).isoformat(timespec='seconds')}Z" if value else ""
 
 
 def _text(value: object) -> str:
