@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 from rocketride_parse.formats import FORMATS, parse
 
 EXAMPLES = Path(__file__).parents[3] / "examples"

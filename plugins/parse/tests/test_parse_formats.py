@@ -11,6 +11,7 @@ import openpyxl
 import pptx
 import pytest
 from docx.oxml import parse_xml
+from reportlab.pdfgen import canvas
 
 from rocketride_parse.errors import Damaged
 from rocketride_parse.parts import Table, Text, markdown
@@ -79,6 +80,22 @@ def test_fpdf_pdf_wrapped_paragraphs(read, sentences, tmp_path):
     assert {key: got.facts[key] for key in ("title", "author", "language", "pages")} == {
         "title": "Wheels", "author": "Ada", "language": "en-GB", "pages": 2,
     }  # fmt: skip
+
+
+def test_pdf_hyphens_at_line_ends_and_columns(read, tmp_path):
+    path = tmp_path / "a.pdf"
+    page = canvas.Canvas(str(path))
+    for number, line in enumerate(["Half of inter-", "national time; CH-", "01, Anne-", "Marie and the x-", "ray remain."]):
+        page.drawString(50, 700 - 14 * number, line)
+    for column, left in enumerate((50, 300)):
+        for number in range(4):
+            page.drawString(left, 400 - 14 * number, f"column {column} line {number}")
+    page.save()
+    got = read(path)
+    got.assert_once_in_order(
+        ["Half of international time; CH-01, Anne-Marie and the x-ray remain."]
+        + [f"column {column} line {number}" for column in (0, 1) for number in range(4)]
+    )
 
 
 def test_scanned_pdf_has_facts_only(read, tmp_path):

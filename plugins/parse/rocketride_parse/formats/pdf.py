@@ -13,8 +13,8 @@ from rocketride_parse.parts import Part, Text, facts, tidy
 from rocketride_parse.source import Source
 
 _DATE = re.compile(r"D:(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(Z|[+-]\d\d'?(?:\d\d)?)?")
-# PDFium puts one of these where a word was hyphenated at the end of a line.
-_HYPHEN = re.compile("[\ufffe\x02](?:\r\n)?")
+# PDFium puts one of these in the place of a hyphen at the end of a line, and joins the lines.
+_HYPHEN = re.compile("(..)?[\ufffe\x02](?:\r\n)?(.)?", re.DOTALL)
 _LEADING = 1.35
 # What PDF writers put where nobody said anything.
 _NOTHING = ("anonymous", "unspecified", "untitled")
@@ -63,7 +63,14 @@ def _page(words: Any) -> str:
             line + ("\r\n" if after < 0 or after > usual * _LEADING else "")
             for line, after in zip(lines, _after(tops), strict=True)
         ]
-    return _HYPHEN.sub("", "\r\n".join(lines))
+    return _HYPHEN.sub(_unhyphened, "\r\n".join(lines))
+
+
+def _unhyphened(match: re.Match[str]) -> str:
+    """Between small letters the hyphen only broke the word; in Anne-Marie, CH-01 or x-ray it belongs to it."""
+    before, after = match[1] or "", match[2] or ""
+    broke = before.isalpha() and before[-1].islower() and after.islower()
+    return before + ("" if broke else "-") + after
 
 
 def _after(tops: list[float]) -> list[float]:
