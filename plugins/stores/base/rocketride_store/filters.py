@@ -28,7 +28,17 @@ _LISTS: dict[str, tuple[str, type]] = {
     "tableIds": ("tableId", int),
     "permissions": ("permissionId", int),
 }
-_OTHERS = {"offset", "limit", "isDeleted", "fullTables", "fullDocuments", "useQuickRank", "useGroupRank", "followUpQuestions", "context"}
+_OTHERS = {
+    "offset",
+    "limit",
+    "isDeleted",
+    "fullTables",
+    "fullDocuments",
+    "useQuickRank",
+    "useGroupRank",
+    "followUpQuestions",
+    "context",
+}
 
 
 @attrs.frozen

@@ -58,25 +58,25 @@ class Keeper:
             return None
         if collection.metric != self._metric:
             raise ValueError(
-                f"The collection {self._name!r} compares by {collection.metric} but the config says {self._metric}; "
+                f"The collection compares by {collection.metric} but the config says {self._metric}; "
                 f'write "similarity": "{collection.metric}", or use another collection'
             )
         self._known = collection
         return collection
 
     def _missing(self) -> Collection:
-        raise RuntimeError(f"The collection {self._name!r} was made but records no vector size; remove it, or use another collection")
+        raise RuntimeError("The collection was made but records no vector size; remove it, or use another collection")
 
     def _check(self, collection: Collection, what: str, dimension: int, model: str) -> None:
         if collection.model and model and collection.model != model:
             raise ValueError(
                 f"The collection uses {collection.model} but the {what} was encoded with {model}; "
-                f"embed with {collection.model}, or use another collection than {self._name!r}"
+                f"embed with {collection.model}, or use another collection"
             )
         if collection.dimension != dimension:
             raise ValueError(
                 f"The collection uses a vector size of {collection.dimension} but the {what} has {dimension} vector size; "
-                f"embed with the model of {self._name!r}, or use another collection"
+                f"embed with {collection.model or 'the model it was made with'}, or use another collection"
             )
 
 

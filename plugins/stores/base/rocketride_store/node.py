@@ -4,16 +4,30 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from typing import Any, TypeVar
 
 import attrs
 
-from rocketride_core import ANSWERS, DOCUMENTS, QUESTIONS, Answer, Document, Instance, Node, Question, hookimpl, on, setting
+from rocketride_core import (
+    ANSWERS,
+    DOCUMENTS,
+    QUESTIONS,
+    Answer,
+    Component,
+    Document,
+    Expansion,
+    Instance,
+    Node,
+    Question,
+    hookimpl,
+    on,
+    setting,
+)
 
-from .backend import METRICS, Collection, VectorStore, chunk_key, chunk_uuid
-from .filters import Condition, Request, Where
+from .backend import METRICS, VectorStore, chunk_key, chunk_uuid
+from .filters import Request, Where
 from .keeper import Keeper
 from .results import Found, expanded
 
@@ -29,11 +43,21 @@ class StoreConfig:
 
     collection: str = setting("ROCKETRIDE", title="Collection", doc="Made at the first write.")
     score: float = setting(
-        0.5, ge=0, le=1, title="Least similarity", doc="Results below it are left out; keyword and get results have no score and stay."
+        0.5,
+        ge=0,
+        le=1,
+        title="Least similarity",
+        doc="Results below it are left out; keyword and get results have no score and stay.",
     )
-    similarity: str = setting("cosine", choices=METRICS, title="Metric", doc="How vectors are compared; fixed when the collection is made.")
-    limit: int = setting(25, key="top_k", ge=1, title="Results", doc="For each question text, where the question's filter says no limit.")
-    payload_limit: int = setting(32 << 20, key="payloadLimit", ge=1, unit="bytes", title="Largest batch", doc="Text of one write.")
+    similarity: str = setting(
+        "cosine", choices=METRICS, title="Metric", doc="How vectors are compared; fixed when the collection is made."
+    )
+    limit: int = setting(
+        25, key="top_k", ge=1, title="Results", doc="For each question text, where the question's filter says no limit."
+    )
+    payload_limit: int = setting(
+        32 << 20, key="payloadLimit", ge=1, unit="bytes", title="Largest batch", doc="Text of one write."
+    )
     server_name: str = setting("", key="serverName", title="Server name", doc="Accepted and kept; changes nothing.")
 
 
@@ -61,11 +85,30 @@ class StoreNode(Node[S]):
     keeper: Keeper
 
     def connect(self) -> VectorStore:
-        """Open the database; called once, when the pipeline is loaded. A bad collection name is a ValueError that says the rule."""
+        """Open the database; called once, when the pipeline is loaded."""
         raise NotImplementedError(f"{type(self).__name__} has no connect(); return its VectorStore there")
+
+    @classmethod
+    def name_rule(cls, name: str) -> str:
+        """What a collection may be called, where this name breaks the rule; "" where it does not."""
+        return "" if name else "at least one character"
+
+    @classmethod
+    @hookimpl
+    def expand_component(cls, component: Component, context: Expansion) -> Sequence[Component] | None:
+        """Replaces nothing; a bad collection name is a problem of the file, before anything connects."""
+        config = context.config(cls.config_class or StoreConfig)
+        rule = cls.name_rule(config.collection)
+        if rule:
+            message = f"the collection's name is not one that {cls.spec.title} takes"
+            context.problem("invalid-value", message, path=_place(component, "collection"), hint=f"it takes {rule}")
+        return None
 
     @hookimpl
     def begin_global(self) -> None:
+        rule = self.name_rule(self.config.collection)
+        if rule:
+            raise ValueError(f"the collection's name is not one that {self.spec.title} takes: it takes {rule}")
         self.backend = self.enter(closing(self.connect()))
         self.keeper = Keeper(self.backend, self.config.collection, self.config.similarity)
 
@@ -108,8 +151,8 @@ class StoreNode(Node[S]):
         found = Found(self.config.score)
         found.add(question.documents)
         if question.type in SEARCHING:
-            for text, vector in self._vectors(question):
-                found.add(self._search(instance, text, vector, request, question.embedding_model))
+            for vector in self._vectors(question):
+                found.add(self._search(instance, vector, request, question.embedding_model))
         elif question.type in ("keyword", "get"):
             wanted = [text.split() for text in question.texts if text.strip()] if question.type == "keyword" else [[]]
             if not request.where.impossible and self.keeper.known() is not None:
@@ -117,21 +160,23 @@ class StoreNode(Node[S]):
                     found.add(self.backend.select(request.where, words=words, offset=request.offset, limit=request.limit))
         else:
             raise ValueError(
-                f"{self.id} cannot answer a question of type {question.type!r}; a store takes question, semantic, prompt, keyword and get"
+                f"{self.id} cannot answer a question of type {question.type!r}; "
+                "a store takes question, semantic, prompt, keyword and get"
             )
         return expanded(self.backend, request, found.ranked())
 
-    def _vectors(self, question: Question) -> list[tuple[str, memoryview]]:
+    def _vectors(self, question: Question) -> Sequence[memoryview]:
         if question.texts and not question.embeddings:
             raise ValueError(
-                f"You must run your question through an embedding filter: wire its questions through an embedding node before {self.id}"
+                "You must run your question through an embedding filter: "
+                f"wire questions through an embedding node before {self.id}"
             )
-        return list(zip(question.texts, question.embeddings, strict=True))
+        return question.embeddings
 
-    def _search(self, instance: Instance, text: str, vector: memoryview, request: Request, model: str) -> Sequence[Document]:
+    def _search(self, instance: Instance, vector: memoryview, request: Request, model: str) -> Sequence[Document]:
         collection = self.keeper.for_question(len(vector), model)
         if collection is None:
-            instance.warn("no-collection", f"{self.id} has no collection {self.config.collection!r} yet, so nothing was found; index something first")
+            instance.warn("no-collection", f"{self.id} has no collection yet, so nothing was found; index something first")
             return []
         if request.where.impossible:
             return []
@@ -143,7 +188,9 @@ class StoreNode(Node[S]):
                 f"You must run your documents through an embedding filter: wire them through an embedding node before {self.id}"
             )
         entry = instance.entry
-        metadata: dict[str, Any] = {"parent": entry.path, "isDeleted": False, "isTable": False, "tableId": 0} | dict(document.metadata)
+        metadata: dict[str, Any] = {"parent": entry.path, "isDeleted": False, "isTable": False, "tableId": 0} | dict(
+            document.metadata
+        )
         object_id = metadata["objectId"] = str(metadata.get("objectId") or entry.object_id)
         numbers = pending.numbers.setdefault(object_id, set())
         number = metadata.get("chunkId")
@@ -160,6 +207,13 @@ class StoreNode(Node[S]):
         self.keeper.for_documents(pending.documents)
         self.backend.upsert(pending.documents)
         pending.documents, pending.size = [], 0
+
+
+def _place(component: Component, key: str) -> str:
+    """Where a key of the config stands: in the profile's block, or beside it."""
+    profile = component.config.get("profile")
+    block = component.config.get(profile) if isinstance(profile, str) else None
+    return f"{profile}.{key}" if isinstance(block, Mapping) and key in block else key
 
 
 def with_documents(question: Question, found: Sequence[Document]) -> Question:

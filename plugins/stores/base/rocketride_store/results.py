@@ -69,7 +69,9 @@ def expanded(store: VectorStore, request: Request, found: Sequence[Document]) ->
     return list(found)
 
 
-def _joined(store: VectorStore, found: Sequence[Document], whole: Callable[[Document], tuple[Any, Where | None]]) -> list[Document]:
+def _joined(
+    store: VectorStore, found: Sequence[Document], whole: Callable[[Document], tuple[Any, Where | None]]
+) -> list[Document]:
     out: dict[Any, Document] = {}
     for document in found:
         key, where = whole(document)

@@ -94,7 +94,16 @@ class StoreSuite:
         assert store.collection() == Collection("suite", 3, "model-a", metric)
 
     def test_metadata_comes_back_unchanged(self, store: VectorStore) -> None:
-        given = {"objectId": "Ä#3 /x", "chunkId": 0, "parent": "d/e.txt", "n": None, "deep": {"a": [1, {"b": "ü"}]}, "big": 2**70, "f": 0.5, "no": False}
+        given = {
+            "objectId": "Ä#3 /x",
+            "chunkId": 0,
+            "parent": "d/e.txt",
+            "n": None,
+            "deep": {"a": [1, {"b": "ü"}]},
+            "big": 2**70,
+            "f": 0.5,
+            "no": False,
+        }
         document = attrs.evolve(chunk("", 0, "Text 教程\n"), metadata=given, kind="Image")
         self.fill(store, document)
         for found in (store.select(ALL)[0], store.search(_vector(1, 0, 0), ALL, 1)[0]):
@@ -147,7 +156,9 @@ class StoreSuite:
         assert sorted(key for page in pages for key in page) == [("a", number) for number in range(7)]
 
     def test_keywords_ignore_letter_case_and_mean_themselves(self, store: VectorStore) -> None:
-        self.fill(store, chunk("a", 0, "The Quick (brown) fox"), chunk("b", 0, "quick, but no animal"), chunk("c", 0, "Übung 教程"))
+        self.fill(
+            store, chunk("a", 0, "The Quick (brown) fox"), chunk("b", 0, "quick, but no animal"), chunk("c", 0, "Übung 教程")
+        )
         assert sorted(_keys(store.select(ALL, words=["QUICK"]))) == [("a", 0), ("b", 0)]
         assert _keys(store.select(ALL, words=["fox", "quick"])) == [("a", 0)]
         assert _keys(store.select(ALL, words=["(brown)"])) == [("a", 0)]

@@ -63,11 +63,16 @@ def test_a_wrong_filter_names_its_key(filter: dict[str, object], message: str) -
 
 
 def test_keys_that_a_store_does_not_know_are_listed() -> None:
-    assert Request.of({"useGroupRank": True, "useQuickRank": False, "colour": "red", "context": True}).unknown == ["colour", "useGroupRank"]
+    assert Request.of({"useGroupRank": True, "useQuickRank": False, "colour": "red", "context": True}).unknown == [
+        "colour",
+        "useGroupRank",
+    ]
 
 
 def test_flat_metadata_is_flat_and_comes_back() -> None:
-    document = Document("t", {"a": 1, "b": None, "c": {"d": [1]}, "rocketride.json": "mine", "chroma:document": "x", "e": True}, kind="Image")
+    document = Document(
+        "t", {"a": 1, "b": None, "c": {"d": [1]}, "rocketride.json": "mine", "chroma:document": "x", "e": True}, kind="Image"
+    )
     values = flat(document)
     assert all(isinstance(value, (str, int, float, bool)) for value in values.values())
     assert from_flat("t", values) == document

@@ -35,10 +35,12 @@ def embedded(folder: Path) -> ClientAPI:
         return chromadb.PersistentClient(path=str(place.resolve()), settings=Settings(anonymized_telemetry=False))
 
 
-def server(
-    host: str, port: int, headers: Mapping[str, str], tenant: str, database: str, *, timeout: float = 60.0
-) -> ClientAPI:
-    """A Chroma server. A failure to connect is a ConnectionError that names the address; `timeout` in seconds."""
+def server(host: str, port: int, headers: Mapping[str, str], tenant: str, database: str, *, timeout: float = 60.0) -> ClientAPI:
+    """A Chroma server; `timeout` in seconds.
+
+    Raises:
+        ConnectionError: nothing that can be used answers there. The address is not named: it may come from a variable.
+    """
     scheme, _, bare = host.rpartition("://")
     secure = scheme == "https" or (not scheme and port == 443)
     bare = bare.rstrip("/")
@@ -46,7 +48,7 @@ def server(
     try:
         client = chromadb.HttpClient(bare, port, secure, dict(headers), settings, tenant, database)
     except Exception as error:
-        raise ConnectionError(f"cannot use the Chroma server at {bare}:{port}: {error}") from error
+        raise ConnectionError(f"the Chroma server of the config's host and port cannot be used: {error}") from error
     for session in _sessions(client):
         session.timeout = timeout
     return client
@@ -106,7 +108,7 @@ class ChromaStore:
             query_embeddings=asked, n_results=limit, where=_where(where), include=["documents", "metadatas", "distances"]
         )
         texts, metadatas, distances = (got[key] or [[]] for key in ("documents", "metadatas", "distances"))
-        metric = self._recorded(self._chunks).metric
+        metric = _metric(self._chunks)
         rows = zip(texts[0], metadatas[0], distances[0], strict=True)
         return [from_flat(text or "", metadata or {}, _score(metric, distance)) for text, metadata, distance in rows]
 
@@ -141,11 +143,9 @@ class ChromaStore:
 
     def _recorded(self, handle: chromadb.Collection) -> Collection:
         known: dict[str, Any] = dict(handle.metadata or {})
-        index: Any = handle.configuration_json.get("hnsw") or handle.configuration_json.get("spann") or {}
-        metric = str(index.get("space") or known.get("hnsw:space") or "l2")
         if "vectorSize" not in known:
             known = self._foreign(handle)
-        return Collection(self._name, int(known.get("vectorSize") or 0), str(known.get("modelName") or ""), metric)
+        return Collection(self._name, int(known.get("vectorSize") or 0), str(known.get("modelName") or ""), _metric(handle))
 
     @staticmethod
     def _foreign(handle: chromadb.Collection) -> dict[str, Any]:
@@ -155,6 +155,11 @@ class ChromaStore:
             return dict(control[0])
         vectors = handle.get(limit=1, include=["embeddings"])["embeddings"]
         return {"vectorSize": 0 if vectors is None or not len(vectors) else len(vectors[0])}
+
+
+def _metric(handle: chromadb.Collection) -> str:
+    index: Any = handle.configuration_json.get("hnsw") or handle.configuration_json.get("spann") or {}
+    return str(index.get("space") or (handle.metadata or {}).get("hnsw:space") or "l2")
 
 
 def _where(where: Where) -> Any:

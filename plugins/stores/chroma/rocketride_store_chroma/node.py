@@ -11,9 +11,11 @@ import attrs
 from rocketride_core import NodeSpec, Profile, Secret, setting
 from rocketride_store import StoreConfig, StoreNode, VectorStore
 
-__all__ = ["NAME_RULE", "Chroma", "ChromaConfig", "name_problem"]
+__all__ = ["NAME_RULE", "Chroma", "ChromaConfig"]
 
-NAME_RULE = "3 to 512 letters, digits, '.', '_' or '-', beginning and ending with a letter or digit, without '..', and not an IP address"
+NAME_RULE = (
+    "3 to 512 letters, digits, '.', '_' or '-', beginning and ending with a letter or digit, without '..', and not an IP address"
+)
 
 
 @attrs.frozen(kw_only=True)
@@ -23,11 +25,16 @@ class ChromaConfig(StoreConfig):
     collection: str = setting("ROCKETRIDE", title="Collection", doc=f"Made at the first write; {NAME_RULE}.")
     mode: str = setting("local", choices=("embedded", "local", "cloud"), title="Mode", doc="Set by the profile.")
     path: str = setting("chroma", title="Folder", doc="Of an embedded database; relative to the working directory.")
-    host: str = setting("localhost", title="Host", doc="Of a server; with https:// in front, or port 443, the connection is encrypted.")
+    host: str = setting(
+        "localhost", title="Host", doc="Of a server; with https:// in front, or port 443, the connection is encrypted."
+    )
     port: int = setting(8000, ge=1, le=65535, title="Port")
     api_key: Secret = setting(Secret(), key="apikey", title="API key")
     auth_header: str = setting(
-        "X-Chroma-Token", choices=("X-Chroma-Token", "Authorization"), title="Header of the key", doc="Authorization sends `Bearer <key>`."
+        "X-Chroma-Token",
+        choices=("X-Chroma-Token", "Authorization"),
+        title="Header of the key",
+        doc="Authorization sends `Bearer <key>`.",
     )
     timeout: float = setting(60.0, ge=0.1, unit="s", title="Time limit", doc="For each request to a server.")
     tenant: str = setting("default_tenant", title="Tenant")
@@ -43,19 +50,34 @@ class Chroma(StoreNode[ChromaConfig]):
         description="Keeps embedded documents in Chroma and finds them for questions.",
         categories=["store"],
         profiles=[
-            Profile("local", {"mode": "local", "host": "localhost", "port": 8000, "collection": "ROCKETRIDE"}, title="Your own ChromaDB server"),
-            Profile("cloud", {"mode": "cloud", "host": "", "port": 443, "apikey": "", "collection": "ROCKETRIDE"}, title="ChromaDB Cloud Server"),
-            Profile("embedded", {"mode": "embedded", "path": "chroma", "collection": "ROCKETRIDE"}, title="A folder of this machine"),
+            Profile(
+                "local",
+                {"mode": "local", "host": "localhost", "port": 8000, "collection": "ROCKETRIDE"},
+                title="Your own ChromaDB server",
+            ),
+            Profile(
+                "cloud",
+                {"mode": "cloud", "host": "", "port": 443, "apikey": "", "collection": "ROCKETRIDE"},
+                title="ChromaDB Cloud Server",
+            ),
+            Profile(
+                "embedded", {"mode": "embedded", "path": "chroma", "collection": "ROCKETRIDE"}, title="A folder of this machine"
+            ),
         ],
-        tile=["Host/Port: ${parameters.chroma.${profile}.host}:${parameters.chroma.${profile}.port}", "Collection: ${parameters.chroma.${profile}.collection}"],
+        tile=[
+            "Host/Port: ${parameters.chroma.${profile}.host}:${parameters.chroma.${profile}.port}",
+            "Collection: ${parameters.chroma.${profile}.collection}",
+        ],
         stores=True,
     )
 
+    @classmethod
+    def name_rule(cls, name: str) -> str:
+        fits = re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{1,510}[A-Za-z0-9]", name) and ".." not in name
+        return "" if fits and not re.fullmatch(r"\d{1,3}(\.\d{1,3}){3}", name) else NAME_RULE
+
     def connect(self) -> VectorStore:
         config = self.config
-        problem = name_problem(config.collection)
-        if problem:
-            raise ValueError(problem)
         from .backend import ChromaStore, embedded, server
 
         if config.mode == "embedded":
@@ -66,11 +88,3 @@ class Chroma(StoreNode[ChromaConfig]):
         headers = {config.auth_header: key if config.auth_header == "X-Chroma-Token" else f"Bearer {key}"} if key else {}
         client = server(config.host, config.port, headers, config.tenant, config.database, timeout=config.timeout)
         return ChromaStore(client, config.collection)
-
-
-def name_problem(name: str) -> str:
-    """What is wrong with the name of a collection, with the rule; "" where nothing is."""
-    fits = re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{1,510}[A-Za-z0-9]", name) and ".." not in name
-    if fits and not re.fullmatch(r"\d{1,3}(\.\d{1,3}){3}", name):
-        return ""
-    return f"Collection name {name!r} is invalid for Chroma: it takes {NAME_RULE}"

@@ -17,7 +17,7 @@ import pytest
 from rocketride_core import Document
 from rocketride_store import Collection, VectorStore, Where
 from rocketride_store.testing import StoreSuite, chunk
-from rocketride_store_chroma.node import name_problem
+from rocketride_store_chroma import Chroma
 
 
 class TestEmbedded(StoreSuite):
@@ -64,13 +64,13 @@ class TestServer(StoreSuite):
         return ChromaStore(server("127.0.0.1", self.port, {}, "default_tenant", self.database), "suite")
 
 
-def test_a_server_that_is_not_there_is_named() -> None:
+def test_a_server_that_is_not_there_is_one_clear_error() -> None:
     from rocketride_store_chroma.backend import server
 
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    with pytest.raises(ConnectionError, match=f"127.0.0.1:{port}"):
+    with pytest.raises(ConnectionError, match="Chroma server of the config's host and port"):
         server("127.0.0.1", port, {}, "default_tenant", "default_database")
 
 
@@ -107,9 +107,9 @@ def test_a_collection_of_rocketride_is_understood(tmp_path: Path, control: bool)
 
 @pytest.mark.parametrize("name", ["ROCKETRIDE", "a.b-c_1", "abc", "x" * 512])
 def test_good_names(name: str) -> None:
-    assert name_problem(name) == ""
+    assert Chroma.name_rule(name) == ""
 
 
 @pytest.mark.parametrize("name", ["ab", "", "_abc", "abc-", "a b c", "a..b", "x" * 513, "192.168.1.1", "wörter", "abc\n"])
 def test_bad_names_say_the_rule(name: str) -> None:
-    assert "3 to 512 letters" in name_problem(name)
+    assert "3 to 512 letters" in Chroma.name_rule(name)

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: MIT
+"""The chroma node: profiles, index in one pipeline and ask in another, names, lazy import."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from array import array
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+
+from rocketride_core import (
+    DOCUMENTS,
+    QUESTIONS,
+    Component,
+    Document,
+    Entry,
+    Instance,
+    Kernel,
+    LaneLink,
+    Node,
+    NodeSpec,
+    PipeFile,
+    Question,
+    RunError,
+    on,
+)
+from rocketride_core.testing import NodeSuite
+from rocketride_store.testing import chunk
+from rocketride_store_chroma import Chroma
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def document(object_id: str, number: int, text: str = "", at: float = 0.0, **metadata: Any) -> Document:
+    return attrs.evolve(chunk(object_id, number, text, at, **metadata), embedding_model="m")
+
+
+QUESTION = Question(("?",), embeddings=(memoryview(array("f", [1, 0, 0])),), embedding_model="m")
+EMBEDDED = {"profile": "embedded", "embedded": {"path": "index", "score": 0}}
+
+
+class TestChroma(NodeSuite):
+    node = Chroma
+    config = EMBEDDED
+    send = {"documents": [[document("a", 0)]], "questions": [QUESTION]}
+
+
+class Source(Node[None]):
+    spec = NodeSpec("in", title="In", categories=["source"], emits=[DOCUMENTS, QUESTIONS])
+
+
+class Sink(Node[None]):
+    spec = NodeSpec("out", title="Out", responds=True)
+
+    @on(DOCUMENTS)
+    def documents(self, instance: Instance, documents: Sequence[Document]) -> None:
+        instance.respond("documents", DOCUMENTS(documents))
+
+
+def pipe(config: dict[str, Any]) -> PipeFile:
+    return PipeFile(
+        [
+            Component("in", "in"),
+            Component("store", "chroma", config, input=[LaneLink("documents", "in"), LaneLink("questions", "in")]),
+            Component("out", "out", input=[LaneLink("documents", "store")]),
+        ]
+    )
+
+
+def load(config: dict[str, Any]) -> Any:
+    return Kernel(nodes=[Source, Chroma, Sink]).load(pipe(config))
+
+
+def found(pipeline: Any, question: Question = QUESTION) -> list[tuple[str, float | None]]:
+    [documents] = pipeline.run(Entry("ask"), QUESTIONS(question)).checked()[DOCUMENTS]
+    return [(document.text, document.score) for document in documents]
+
+
+def test_one_pipeline_indexes_and_another_one_asks(tmp_path: Path) -> None:
+    with load(EMBEDDED) as pipeline:
+        pipeline.run(Entry("a"), DOCUMENTS([document("a", 0, "near"), document("a", 1, "far", at=120)])).checked()
+    assert (tmp_path / "index" / "chroma.sqlite3").is_file()
+    with load(EMBEDDED) as pipeline:
+        assert found(pipeline) == [("near", 1.0), ("far", 0.25)]
+    with load(EMBEDDED | {"embedded": {"path": "index", "score": 0.5}}) as pipeline:
+        assert found(pipeline) == [("near", 1.0)]
+
+
+def test_a_document_stored_after_a_question_is_found_by_the_next() -> None:
+    with load(EMBEDDED) as asking, load(EMBEDDED) as indexing:
+        assert found(asking) == []
+        indexing.run(Entry("a"), DOCUMENTS([document("a", 0, "new")])).checked()
+        assert found(asking) == [("new", 1.0)]
+
+
+def test_indexing_twice_gives_the_same_and_a_shorter_version_no_tail() -> None:
+    with load(EMBEDDED) as pipeline:
+        for count in (700, 700, 3):
+            pipeline.run(Entry("a"), DOCUMENTS([document("a", number) for number in range(count)])).checked()
+            assert len(found(pipeline, attrs.evolve(QUESTION, filter={"limit": 1000}))) == count
+
+
+def test_two_pipelines_and_many_workers_write_one_collection() -> None:
+    def work(name: str) -> Any:
+        return ((Entry(f"{name}{n}"), [DOCUMENTS([document(f"{name}{n}", number) for number in range(3)])]) for n in range(20))
+
+    with load(EMBEDDED) as one, load(EMBEDDED) as two:
+        running = [one.map(work("x"), workers=4), two.map(work("y"), workers=4)]
+        for left, right in zip(*running, strict=True):
+            left.checked(), right.checked()
+        assert len(found(one, attrs.evolve(QUESTION, filter={"limit": 500}))) == 2 * 20 * 3
+
+
+def test_another_model_is_refused_also_after_a_new_start() -> None:
+    with load(EMBEDDED) as pipeline:
+        pipeline.run(Entry("a"), DOCUMENTS([document("a", 0)])).checked()
+    other = attrs.evolve(document("b", 0), embedding_model="other")
+    with load(EMBEDDED) as pipeline:
+        with pytest.raises(RunError, match="The collection uses m but the document was encoded with other"):
+            pipeline.run(Entry("b"), DOCUMENTS([other])).checked()
+        assert len(found(pipeline)) == 1
+
+
+def test_a_metric_is_fixed_when_the_collection_is_made() -> None:
+    config = {"profile": "embedded", "embedded": {"path": "index", "score": 0, "similarity": "l2"}}
+    with load(config) as pipeline:
+        pipeline.run(Entry("a"), DOCUMENTS([document("a", 0, at=90)])).checked()
+        [(_, score)] = found(pipeline)
+        assert score == pytest.approx(1 / (1 + 2**0.5), abs=1e-5)
+    with pytest.raises(RunError, match="The collection compares by l2 but the config says cosine"), load(EMBEDDED):
+        pass
+
+
+@pytest.mark.parametrize("name", ["ab", "-abc", "a b c"])
+def test_a_bad_name_says_the_rule_when_the_file_is_checked(name: str) -> None:
+    config = {"profile": "embedded", "embedded": {"collection": name}}
+    [problem] = [p for p in Kernel(nodes=[Source, Chroma, Sink]).check(pipe(config)) if p.severity == "error"]
+    assert problem.code == "invalid-value"
+    assert "3 to 512 letters" in problem.hint
+    assert problem.component == "store"
+
+
+def test_profiles() -> None:
+    profiles = {profile.id: profile.values for profile in Chroma.spec.profiles}
+    assert list(profiles) == ["local", "cloud", "embedded"]
+    assert (profiles["local"]["host"], profiles["local"]["port"]) == ("localhost", 8000)
+    assert (profiles["cloud"]["host"], profiles["cloud"]["port"]) == ("", 443)
+    assert all(values["collection"] == "ROCKETRIDE" for values in profiles.values())
+
+
+def test_a_cloud_without_a_host_says_so() -> None:
+    with pytest.raises(RunError, match="has no host"), load({"profile": "cloud"}):
+        pass
+
+
+def test_a_server_that_is_not_there_fails_when_the_pipeline_is_loaded() -> None:
+    config = {"profile": "local", "local": {"host": "127.0.0.1", "port": 1}}
+    with pytest.raises(RunError, match="Chroma server of the config's host and port") as caught, load(config):
+        pass
+    assert caught.value.component == "store"
+
+
+def test_importing_the_plugin_does_not_import_chromadb() -> None:
+    program = "import sys, rocketride_store_chroma; sys.exit('chromadb' in sys.modules or 'numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
