@@ -171,7 +171,7 @@ def _too_deep(text: str) -> int:
 
 
 def _explain(error: json.JSONDecodeError, text: str, file: str) -> Problem:
-    kind = error.msg.partition(":")[0]
+    kind = next((known for known in _TEXTS if error.msg.startswith(known)), "")
     at = error.pos
     if kind == "Expecting ',' delimiter":  # the parser stops at the next token; the gap is behind the last one
         at = len(text[:at].rstrip())
@@ -200,7 +200,7 @@ def _checked(value: Any, text: str, file: str, repeated: list[tuple[dict[str, An
 
     if not isinstance(value, dict | list):
         return clean(value, "$") if isinstance(value, str) else value, problems
-    todo: list[tuple[Any, Callable[[], str], int]] = [(value, lambda: "$", 0)]
+    todo: list[tuple[Any, Callable[[], str], int]] = [(value, lambda: "$", 1)]
     while todo:
         node, path, depth = todo.pop()
         if depth > DEPTH:
