@@ -142,7 +142,7 @@ class _Resolver:
             message = f"the block '{tail}' is taken for the settings of profile '{name}'"
             self.add(child(self.path, tail), "misnamed-block", message, f"rename it to '{name}'", warning=True)
             yield self.config[tail], child(self.path, tail)
-        yield from self.loose(tail)
+        yield from self.loose({name, tail})
 
     def misnamed(self, name: str) -> str:
         """The block that an editor named after what follows a dot of the profile's real name (`gemini-3.1-pro` as `1-pro`)."""
@@ -160,18 +160,18 @@ class _Resolver:
         if not named and len(others) == 1:
             named = others
             self.chosen = self.profiles[others[0]]
-        loose = list(self.loose("default"))
+        loose = list(self.loose(set()))
         yield loose[0]
         for key in named:
             yield self.config[key], child(self.path, key)
         yield from loose[1:]
 
-    def loose(self, tail: str) -> Iterator[tuple[Mapping[str, Any], str]]:
+    def loose(self, used: set[str]) -> Iterator[tuple[Mapping[str, Any], str]]:
         """Top-level keys that are settings; then dotted ones, then `parameters`."""
         flat: dict[str, Any] = {}
         dotted: dict[str, str] = {}
         for key, value in self.config.items():
-            block = isinstance(value, Mapping) and (key in self.profiles or key == tail)
+            block = isinstance(value, Mapping) and (key in self.profiles or key in used or key == "default")
             if key in self.keys:
                 if not (key == "mode" and isinstance(value, str) and value.lower() in {"source", "target"}):
                     flat[key] = value

@@ -36,6 +36,9 @@ class Secret:
     def __repr__(self) -> str:
         return "***"
 
+    def __format__(self, spec: str) -> str:
+        return format("***", spec)
+
     def __bool__(self) -> bool:
         return bool(self._value)
 

@@ -184,7 +184,7 @@ def _misspelt(key: str, options: Iterable[str]) -> str:
     bare = {_bare(option): option for option in options}
     if _bare(key) in bare:
         return bare[_bare(key)]
-    return bare.get(closest(_bare(key), bare, cutoff=0.82), "") if len(key) > 3 else ""
+    return bare.get(closest(_bare(key), bare, cutoff=0.8), "") if len(key) > 3 else ""
 
 
 def _bare(key: str) -> str:

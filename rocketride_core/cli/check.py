@@ -29,7 +29,7 @@ def execute(args: argparse.Namespace) -> int:
             # The kernel reports what reading found as well; --set and --source are applied to what was read.
             if args.set:
                 pipe = apply(pipe, args.set)
-            checked = kernel.check(attrs.evolve(pipe, source=args.source or pipe.source), probe=args.probe)
+            checked = kernel.check(pipe, probe=args.probe, source=args.source)
             problems = [*problems, *(p for p in checked if p not in problems)]
         refused = any(args.strict or p.severity == "error" for p in problems)
         needed = missing(problems)

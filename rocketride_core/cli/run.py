@@ -8,10 +8,11 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any
 
+from rocketride_core.blob import Blob
 from rocketride_core.entry import Entry
-from rocketride_core.errors import PipeError
+from rocketride_core.errors import PipeError, RunError
 from rocketride_core.hookspecs import hookimpl
 from rocketride_core.lanes import QUESTIONS, Packet
 from rocketride_core.payloads import Question
@@ -23,6 +24,9 @@ from .inputs import STDIN, collect, file_object, stdin_object
 from .interrupt import Interrupt
 from .overrides import apply, environment
 from .progress import Reporter
+
+if TYPE_CHECKING:
+    from rocketride_core.pipeline import RunningPipeline
 
 __all__ = ["execute"]
 
@@ -45,9 +49,13 @@ def execute(args: argparse.Namespace) -> int:
         # Only a serving pipeline reports by hook: `map` gives its results itself.
         plugins=[] if asked else [Outcomes(reporter)],
     )
-    with kernel.load(pipe, source=args.source) as pipeline:
+    with kernel.load(pipe, source=args.source, on_ready=reporter.note) as pipeline:
         if asked:
             return _map(pipeline, args, files, reporter)
+        source = pipeline.source
+        if not source.manifest.source:
+            todo = "name files, folders or - for standard input, or --question TEXT"
+            raise Usage(f"nothing to do: {source.id} ({source.spec.provider}) waits to be fed; {todo}")
         return _serve(pipeline, reporter)
 
 
@@ -73,7 +81,7 @@ def _trace(args: argparse.Namespace) -> Path | Callable[[Any], None] | None:
     return write
 
 
-def _map(pipeline: Any, args: argparse.Namespace, files: Sequence[Path], reporter: Reporter) -> int:
+def _map(pipeline: RunningPipeline, args: argparse.Namespace, files: Sequence[Path], reporter: Reporter) -> int:
     def told() -> None:
         reporter.note("stopping: what is begun is finished; Ctrl-C again stops at once")
 
@@ -81,7 +89,7 @@ def _map(pipeline: Any, args: argparse.Namespace, files: Sequence[Path], reporte
         try:
             work = _work(pipeline, args.question, files, reporter, interrupt)
             for result in pipeline.map(work, workers=args.workers, timeout=args.timeout):
-                reporter.result(cast(EntryResult, result))
+                reporter.result(result)
         except KeyboardInterrupt:
             reporter.summary(stopped=True)
             pipeline.close(grace=0)
@@ -91,7 +99,7 @@ def _map(pipeline: Any, args: argparse.Namespace, files: Sequence[Path], reporte
 
 
 def _work(
-    pipeline: Any, questions: Sequence[str], files: Sequence[Path], reporter: Reporter, interrupt: Interrupt
+    pipeline: RunningPipeline, questions: Sequence[str], files: Sequence[Path], reporter: Reporter, interrupt: Interrupt
 ) -> Iterator[Work]:
     for number, text in enumerate(questions, 1):
         if interrupt.asked:
@@ -101,11 +109,28 @@ def _work(
         if interrupt.asked:
             return
         try:
-            entry, blob = stdin_object() if path == STDIN else file_object(path)
-        except OSError as error:
+            entry, packet = _stdin(pipeline) if path == STDIN else _file(pipeline, path)
+        except (OSError, RunError) as error:
             reporter.refused(Entry(path.name, path=path.as_posix()), error)
             continue
-        yield entry, [pipeline.route(blob)]
+        yield entry, [packet]
+
+
+def _file(pipeline: RunningPipeline, path: Path) -> tuple[Entry, Packet]:
+    entry, blob = file_object(path)
+    return entry, pipeline.route(blob)
+
+
+def _stdin(pipeline: RunningPipeline) -> tuple[Entry, Packet]:
+    entry, blob = stdin_object()
+    try:
+        return entry, pipeline.route(blob)
+    except RunError:
+        if not blob.mime_type.startswith("text/"):
+            raise
+        # `echo "Why?" | rocketride-core run chat.pipe -`: to a source that takes questions only, a text is one.
+        text = blob.read().decode("utf-8", "replace").strip()
+        return entry, pipeline.route(Blob.of(text.encode(), mime_type="lane/questions", name=blob.name))
 
 
 class Outcomes:
@@ -119,7 +144,7 @@ class Outcomes:
         self.reporter.result(result)
 
 
-def _serve(pipeline: Any, reporter: Reporter) -> int:
+def _serve(pipeline: RunningPipeline, reporter: Reporter) -> int:
     def told() -> None:
         reporter.note("stopping: what is begun is finished; Ctrl-C again stops at once")
         pipeline.stop()

@@ -1,0 +1,246 @@
+# SPDX-License-Identifier: MIT
+"""A plan with its nodes made: what begins and ends them, and what their instances reach while running."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager as Context
+from contextlib import ExitStack
+from threading import Lock, local
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import attrs
+
+from . import _native
+from .compiler import Plan
+from .controlplane import invoke
+from .errors import Problem, RocketRideError, RunError
+from .flight import Flight, wrap
+from .limits import Limits
+from .live import LiveInstance
+from .node import Node
+from .relay import Hosts, Relay
+
+if TYPE_CHECKING:
+    from .loop import KernelLoop
+    from .trace import Tracer
+
+R = TypeVar("R")
+
+__all__ = ["Bound", "Settings"]
+
+
+@attrs.frozen
+class Settings:
+    """Limits of a kernel.
+
+    Parameters:
+        workers: threads of a pipeline.
+        tool_timeout: seconds for every tool call, None is no limit.
+        deliveries: nested deliveries before an emit is put off.
+        nesting: entries inside each other.
+    """
+
+    workers: int = 4
+    tool_timeout: float | None = None
+    deliveries: int = 64
+    nesting: int = 16
+
+
+class Bound:
+    """The nodes of a plan, and everything their instances share.
+
+    Parameters:
+        plan: without errors.
+        hosts: the host plugins that were registered when it was opened.
+    """
+
+    def __init__(self, plan: Plan, hosts: Hosts, settings: Settings, tracer: Tracer | None = None) -> None:
+        self.plan, self.hosts, self.settings, self.tracer = plan, hosts, settings, tracer
+        self.compiled = plan.compiled
+        self.owners = frozenset((*plan.compiled.starts, *plan.compiled.roots))
+        self.limits = Limits()
+        self.nodes: list[Node[Any]] = [_make(part.cls, part.config, part.component.id, part.component.name) for part in plan.parts]
+        self.relays = [Relay(node, hosts, invoke) for node in self.nodes]
+        self._loop: KernelLoop | None = None
+        self._lock = Lock()
+        self._workers = local()
+        self._resources: list[tuple[int, ExitStack]] = []
+        self._begun: list[int] = []
+        self.program = self._bind()
+
+    @property
+    def loop(self) -> KernelLoop:
+        with self._lock:
+            if self._loop is None:
+                from .loop import KernelLoop  # asyncio is imported by those who wait for it
+
+                self._loop = KernelLoop()
+            return self._loop
+
+    def lane_name(self, lane: int) -> str:
+        return self.plan.lanes[lane] if lane >= 0 else ""
+
+    def callees(self, node: int, control: str) -> Sequence[int]:
+        number = self.plan.controls.get(control)
+        return () if number is None else self.compiled.callees(node, number)
+
+    # ---- begin and end
+
+    def begin(self) -> None:
+        """Every node's `begin_global`, in the compiled order.
+
+        Raises:
+            RunError: phase `begin`; the nodes that had begun are ended.
+        """
+        for index in self.compiled.begin_order:
+            node = self.nodes[index]
+            node.__dict__["_loop"] = _Loop(self)
+            begin = self.relays[index].hook("begin_global")
+            try:
+                if begin is not None:
+                    begin()
+            except BaseException as error:
+                self._leave(index, error)
+                for ended in self.end():
+                    error.add_note(f"then, while ending: {ended}")
+                if not isinstance(error, Exception):
+                    raise
+                failure = error
+                if isinstance(error, RunError) and error.phase:
+                    raise
+                raise wrap(failure, node.id, "begin", "", "") from failure
+            self._begun.append(index)
+
+    def end(self) -> list[RunError]:
+        """`end_global` of every node that has begun, in reverse order; what fails does not hinder the others."""
+        failed: list[RunError] = []
+        while self._begun:
+            index = self._begun.pop()
+            end = self.relays[index].hook("end_global")
+            try:
+                if end is not None:
+                    end()
+            except Exception as error:
+                failed.append(wrap(error, self.nodes[index].id, "end", "", ""))
+            self._close_workers(index, failed)
+            self._leave(index, None, failed)
+        if self._loop is not None:
+            self._loop.close()
+        self.limits.close()
+        return failed
+
+    def probe(self) -> list[tuple[int, Problem]]:
+        """`check_global` of every node; one that raises is a Problem of code `probe-failed`."""
+        found: list[tuple[int, Problem]] = []
+        for index in self.compiled.begin_order:
+            node = self.nodes[index]
+            node.__dict__["_loop"] = _Loop(self)
+            check = self.relays[index].hook("check_global")
+            if check is None:
+                continue
+            try:
+                told = check() or ()
+                for problem in _flat(told):
+                    found.append((index, problem))
+            except Exception as error:
+                found.append((index, Problem("", "probe-failed", f"{node.id}: {error or type(error).__name__}", component=node.id)))
+            self._leave(index, None)
+        if self._loop is not None:
+            self._loop.close()
+        return found
+
+    def _leave(self, index: int, error: BaseException | None, failed: list[RunError] | None = None) -> None:
+        stack = self.nodes[index].__dict__.pop("_stack", None)
+        if stack is None:
+            return
+        try:
+            stack.close()
+        except Exception as broken:
+            told = wrap(broken, self.nodes[index].id, "end", "", "")
+            if error is not None:
+                error.add_note(f"then, while closing its resources: {told}")
+            elif failed is not None:
+                failed.append(told)
+
+    # ---- entries
+
+    def open(self, flight: Flight) -> None:
+        flight.open()
+
+    def finish(self, flight: Flight) -> None:
+        flight.finish()
+        if self.tracer is not None:
+            self.tracer.write(flight)
+
+    def per_worker(self, node: int, factory: Callable[[], Context[R]]) -> R:
+        table = self._workers.__dict__
+        key = (node, factory)
+        if key not in table:
+            stack = ExitStack()
+            table[key] = stack.enter_context(factory())
+            with self._lock:
+                self._resources.append((node, stack))
+        return cast(R, table[key])
+
+    def _close_workers(self, node: int, failed: list[RunError]) -> None:
+        with self._lock:
+            mine = [stack for at, stack in self._resources if at == node]
+            self._resources = [item for item in self._resources if item[0] != node]
+        for stack in reversed(mine):
+            try:
+                stack.close()
+            except Exception as error:
+                failed.append(wrap(error, self.nodes[node].id, "end", "", ""))
+
+    # ---- the native tables
+
+    def _bind(self) -> _native.Program:
+        numbers = {name: n for n, name in enumerate(self.plan.lanes)}
+        table = []
+        for node, relay in zip(self.nodes, self.relays, strict=True):
+            outs = node.manifest.outs
+            bits = {lane.name: 1 << n for n, lane in enumerate(outs)}
+            handlers = [
+                (numbers[lane.name], getattr(node, method), sum(bits[out.name] for out in {o.name: o for o in emits}.values()))
+                for lane, method, emits in node.manifest.on.values()
+                if lane.name in numbers
+            ]
+            hooks = [relay.hook(name) for name in ("open_instance", "flush_instance", "close_instance")]
+            table.append(([(lane, numbers[lane.name]) for lane in outs], handlers, *hooks))
+        traced = self.tracer is not None
+        payloads = traced and cast("Tracer", self.tracer).payloads
+        return _native.bind(self.compiled, table, LiveInstance, self.settings.deliveries, traced, payloads)
+
+
+@attrs.frozen
+class _Loop:
+    """What `Node.wait` needs: the loop of the pipeline, made when it is used."""
+
+    bound: Bound
+
+    def wait(self, coro: Any, timeout: float | None) -> Any:
+        return self.bound.loop.wait(coro, timeout)
+
+
+def _make(cls: type[Node[Any]], config: Any, id: str, name: str) -> Node[Any]:
+    try:
+        node = cls()
+    except RocketRideError:
+        raise
+    except Exception as error:
+        text = f"{cls.__module__}.{cls.__qualname__} cannot be made: {error}; a node's __init__ takes no arguments, its work belongs in begin_global"
+        raise RunError(text, component=id, phase="begin") from error
+    node.config, node.id, node.title = config, id, name or cls.spec.title
+    return node
+
+
+def _flat(told: Any) -> list[Problem]:
+    """pluggy gives a list of what each implementation said, a node alone just its own."""
+    out: list[Problem] = []
+    for item in told:
+        if isinstance(item, Problem):
+            out.append(item)
+        elif item is not None:
+            out.extend(_flat(item))
+    return out

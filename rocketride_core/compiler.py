@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: MIT
+"""From what a file says to a plan: nodes found, configs built, graph compiled; everything that is wrong is said at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from . import _native
+from .diagnostics import graph_problems
+from .errors import PluginError, Problem
+from .expansion import expand
+from .pipefile import Component, PipeFile
+from .profiles import Resolved, resolve
+from .registry import Registry, UnknownProvider
+from .structure import build, keys_of
+from .variables import Unset, Variables
+
+if TYPE_CHECKING:
+    from .node import Node
+    from .relay import Hosts
+
+__all__ = ["Part", "Plan", "compile_pipe"]
+
+
+@attrs.frozen
+class Part:
+    """One component that is ready to be made; `config` is None where its class has none, or where it is wrong."""
+
+    component: Component
+    cls: type[Node[Any]]
+    config: Any = attrs.field(repr=False)
+
+
+@attrs.frozen
+class Plan:
+    """A compiled file. Numbers in `compiled` are places in `parts`, in `lanes`, and values of `controls`.
+
+    Parameters:
+        pipe: after substitution and expansion.
+        parts: the components whose nodes are known, in file order.
+        lanes: names of all lanes.
+        controls: name to number of all controls.
+        compiled: the native result.
+    """
+
+    pipe: PipeFile
+    parts: Sequence[Part]
+    lanes: Sequence[str]
+    controls: Mapping[str, int]
+    compiled: _native.Compiled
+
+
+def compile_pipe(
+    pipe: PipeFile, registry: Registry, variables: Variables, hosts: Hosts, source: str = ""
+) -> tuple[Plan, list[Problem]]:
+    """Compile a file as it was read.
+
+    Parameters:
+        source: the component that starts the pipeline, instead of the file's choice.
+
+    Returns:
+        The plan, and all problems; the plan runs only where none is an error.
+    """
+    return _Compiler(pipe, registry, variables, hosts, source).compiled()
+
+
+class _Compiler:
+    def __init__(self, pipe: PipeFile, registry: Registry, variables: Variables, hosts: Hosts, source: str) -> None:
+        self.pipe, self.registry, self.variables, self.hosts = pipe, registry, variables, hosts
+        self.source = source or pipe.source
+        self.problems: list[Problem] = []
+        self.unset: dict[str, list[Unset]] = {}
+        self.resolved: dict[str, Resolved] = {}
+        self.missing: set[str] = set()
+
+    def add(self, path: str, code: str, message: str, hint: str = "", component: str = "", *, warning: bool = False) -> None:
+        severity = "warning" if warning else "error"
+        self.problems.append(Problem(path, code, message, hint, component, severity, self.pipe.file))  # type: ignore[arg-type]
+
+    def compiled(self) -> tuple[Plan, list[Problem]]:
+        pipe = expand(self.filled(), self.registry.find, self.hosts, self.problems)
+        parts = self.parts(pipe)
+        plan = self.graph(pipe, parts)
+        self.problems.extend(graph_problems(plan, pipe))
+        self.report_unset(plan)
+        if source := self.source:
+            if source not in {c.id for c in pipe.components} and source != self.pipe.source:
+                known = ", ".join(c.id for c in pipe.components)
+                self.add("$.source", "unknown-source", f'Source "{source}" not found in pipeline', f"components: {known}")
+        elif pipe.components and plan.compiled.source < 0 and not plan.compiled.starts and not self.missing:
+            hint = "add a source, for instance a component of provider chat, webhook or dropper"
+            self.add("$.components", "no-source", "Pipeline does not have a source component defined", hint)
+        return plan, [attrs.evolve(p, file=self.pipe.file) if not p.file else p for p in self.problems]
+
+    def filled(self) -> PipeFile:
+        """With the variables of all configs."""
+        components = []
+        for component in self.pipe.components:
+            config, unset = self.variables.substitute(component.config, f"{component.at}.config")
+            if unset:
+                self.unset[component.id] = unset
+            components.append(component if config == component.config and not unset else attrs.evolve(component, config=config))
+        return attrs.evolve(self.pipe, components=components)
+
+    def parts(self, pipe: PipeFile) -> list[Part]:
+        wired = {link.source for c in pipe.components for link in c.input} | {link.caller for c in pipe.components for link in c.control}
+        parts: list[Part] = []
+        seen: set[str] = set()
+        for component in pipe.components:
+            if component.id in seen or not component.provider:
+                continue  # both are reported already
+            seen.add(component.id)
+            cls = self.find(component, loose=not (component.input or component.control or component.id in wired))
+            if cls is None:
+                self.missing.add(component.id)
+            else:
+                parts.append(Part(component, cls, self.config(component, cls)))
+        self.one_class_a_lane(parts)
+        return parts
+
+    def find(self, component: Component, *, loose: bool) -> type[Node[Any]] | None:
+        at, id = f"{component.at}.provider", component.id
+        try:
+            return self.registry.find(component.provider)
+        except UnknownProvider as error:
+            self.add(at, "unknown-provider", str(error), error.hint, id, warning=loose)
+        except PluginError as error:
+            code = {"DuplicateProvider": "duplicate-provider", "InvalidNode": "invalid-node"}.get(type(error).__name__, "plugin-load")
+            self.add(at, code, str(error), "rocketride-core nodes list shows what is installed", id)
+        return None
+
+    def config(self, component: Component, cls: type[Node[Any]]) -> Any:
+        at = f"{component.at}.config"
+        resolved = resolve(cls.spec, component.config, at, keys=keys_of(cls.config_class))
+        self.resolved[component.id] = resolved
+        found = list(resolved.problems)
+        made: Any = None
+        if cls.config_class is not None and not any(p.severity == "error" for p in found):
+            made, wrong = build(cls.config_class, resolved.values, at=resolved.at, paths=resolved.paths)
+            found.extend(wrong)
+        self.problems.extend(attrs.evolve(p, component=component.id) for p in found)
+        return made
+
+    def one_class_a_lane(self, parts: Sequence[Part]) -> None:
+        known: dict[str, tuple[Any, str]] = {}
+        for part in parts:
+            manifest = part.cls.manifest
+            for lane in (*(lane for lane, _, _ in manifest.on.values()), *manifest.outs):
+                item, first = known.setdefault(lane.name, (lane.item, part.component.id))
+                if item is not lane.item:
+                    message = (
+                        f"lane '{lane.name}' carries {item.__qualname__} in {first} and {lane.item.__qualname__} in {part.component.id}"
+                    )
+                    self.add(part.component.at, "lane-clash", message, "use one lane object, or another name", part.component.id)
+
+    def graph(self, pipe: PipeFile, parts: Sequence[Part]) -> Plan:
+        places = {part.component.id: n for n, part in enumerate(parts)}
+        lanes, controls = _Numbers(), _Numbers()
+        decls = [_declare(part, lanes, controls) for part in parts]
+        links, calls = [], []
+        for part in parts:
+            me = places[part.component.id]
+            for link in part.component.input:
+                if link.source in places:
+                    links.append(_native.LaneLink(places[link.source], lanes[link.lane], me))
+            for control in part.component.control:
+                if control.caller in places:
+                    calls.append(_native.ControlLink(places[control.caller], controls[control.control], me))
+        compiled = _native.compile(decls, links, calls, list(lanes.numbers), places.get(self.source, -1))
+        return Plan(pipe, parts, list(lanes.numbers), controls.numbers, compiled)
+
+    def report_unset(self, plan: Plan) -> None:
+        reachable = {part.component.id for part, yes in zip(plan.parts, plan.compiled.reachable, strict=True) if yes}
+        for id, unset in self.unset.items():
+            resolved = self.resolved.get(id)
+            for one in unset:
+                used = id in reachable and (resolved is None or resolved.uses(one.path))
+                hint = f"set it in the environment or in .env, or write ${{{one.name}:-default}}"
+                self.add(one.path, "unset-variable", f"variable {one.name} is not set", hint, id, warning=not used)
+
+
+class _Numbers:
+    """Names to small numbers, in order of appearance."""
+
+    def __init__(self) -> None:
+        self.numbers: dict[str, int] = {}
+
+    def __getitem__(self, name: str) -> int:
+        return self.numbers.setdefault(name, len(self.numbers))
+
+
+def is_source(cls: type[Node[Any]]) -> bool:
+    """An active source, or one that the host feeds: it declares lanes and handles none."""
+    manifest = cls.manifest
+    return bool(manifest.source) or ("source" in cls.spec.categories and bool(manifest.outs) and not manifest.on)
+
+
+def _declare(part: Part, lanes: _Numbers, controls: _Numbers) -> _native.NodeDecl:
+    manifest, spec = part.cls.manifest, part.cls.spec
+    number: Callable[[Any], int] = lambda lane: lanes[lane.name]  # noqa: E731
+    caused = {lane.name for _, _, emits in manifest.on.values() for lane in emits}
+    return _native.NodeDecl(
+        [_native.Handler(number(lane), [number(out) for out in emits]) for lane, _, emits in manifest.on.values()],
+        [number(lane) for lane in manifest.outs if lane.name not in caused],
+        [_native.Need(controls[control.name], arity.least, -1 if arity.most is None else arity.most) for control, arity in spec.needs.items()],
+        [controls[name] for name in manifest.offers],
+        is_source(part.cls),
+        spec.responds,
+        spec.stores,
+    )

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: MIT
+"""The Python half of an entry in flight: what the native one reports is kept here until the result is made."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from . import _native
+from .entry import Entry, Event
+from .errors import Cancelled, EntryStopped, Problem, RunError, RunTimeout
+from .lanes import Lane, Packet
+from .results import EntryResult, Response
+
+if TYPE_CHECKING:
+    from .bound import Bound
+
+__all__ = ["PHASES", "Flight"]
+
+PHASES = ("idle", "open", "handler", "flush", "close", "tool", "send", "begin")
+
+_native.configure(EntryStopped)
+_lock = Lock()  # for what several threads of one entry may write; held for a few instructions
+
+
+@attrs.define
+class More:
+    """What few entries need."""
+
+    notes: list[RunError] = attrs.field(factory=list)
+    warnings: list[Problem] = attrs.field(factory=list)
+    usage: dict[str, dict[str, float]] = attrs.field(factory=dict)
+    spawned: list[tuple[Entry, Sequence[Packet]]] = attrs.field(factory=list)
+    children: list[EntryResult] = attrs.field(factory=list)
+    on_stop: list[Callable[[], object]] = attrs.field(factory=list)
+    metadata: dict[str, Any] | None = None
+    interrupt: BaseException | None = None
+    nested: dict[str, int] = attrs.field(factory=dict)
+    memo: dict[Any, Any] = attrs.field(factory=dict)
+
+
+class Flight(_native.Flight):
+    """One entry on its way.
+
+    Parameters:
+        program, root: the native tables, and the node whose outputs are fed.
+        bound: the pipeline's nodes.
+        entry: the object.
+        parent: the entry in which a nested one was opened.
+    """
+
+    __slots__ = (
+        "_more", "begun", "bound", "deadline", "entry", "error", "listener", "parent", "responses", "root", "trace_id", "trace_parent"
+    )
+
+    def __init__(self, program: _native.Program, root: int, bound: Bound, entry: Entry, parent: Flight | None = None) -> None:
+        self.root, self.bound, self.entry, self.parent = root, bound, entry, parent
+        self.error: RunError | None = None
+        self.responses: list[Response] = []
+        self.listener: Callable[[Event], None] | None = None
+        self.deadline: float | None = None
+        self._more: More | None = None
+        if bound.tracer is not None:
+            self.begun = time.monotonic()
+            self.trace_id = bound.tracer.number()
+            self.trace_parent = f"{parent.trace_id}.{parent.span}" if parent is not None else ""
+
+    @property
+    def more(self) -> More:
+        if self._more is None:
+            self._more = More()
+        return self._more
+
+    @property
+    def depth(self) -> int:
+        depth, flight = 0, self.parent
+        while flight is not None:
+            depth, flight = depth + 1, flight.parent
+        return depth
+
+    @property
+    def remaining(self) -> float | None:
+        """Seconds until the nearest limit of this entry and those around it; None without one."""
+        limits = [f.deadline for f in (self, *self.around()) if f.deadline is not None]
+        return max(0.0, min(limits) - time.monotonic()) if limits else None
+
+    def around(self) -> list[Flight]:
+        """The entries in which this one is nested, innermost first."""
+        found, flight = list[Flight](), self.parent
+        while flight is not None:
+            found.append(flight)
+            flight = flight.parent
+        return found
+
+    # ---- what the native half calls
+
+    def _fail(self, node: int, phase: int, lane: int, error: BaseException) -> None:
+        if not isinstance(error, Exception):
+            self.more.interrupt = error
+        self.record(self.bound.nodes[node].id, PHASES[phase], self.bound.lane_name(lane), error)
+
+    def _refuse_send(self, lane: Any) -> None:
+        source = self.bound.nodes[self.root]
+        name = lane.name if isinstance(lane, Lane) else repr(lane)
+        declared = ", ".join(out.name for out in source.manifest.outs) or "none"
+        error = RunError(f"{source.id} does not feed lane '{name}'; it feeds: {declared}", code="undeclared-lane")
+        self.record(source.id, "send", name, error)
+
+    # ---- what nodes and hosts say
+
+    def record(self, component: str, phase: str, lane: str, error: BaseException) -> None:
+        """Keep an error: the first one is the entry's, later ones are notes."""
+        told = wrap(error, component, phase, lane, self.entry.name)
+        with _lock:
+            if self.error is None:
+                self.error = told
+                return
+            self.more.notes.append(told)
+        self.error.add_note(f"then, in {told.component} ({told.phase}): {told}")
+
+    def halt(self, error: RunError) -> bool:
+        """End it from outside, on any thread: every emit from now on unwinds. False: it is over or has failed already."""
+        with _lock:
+            if self.ended or self.stopped:
+                return False
+            if self.error is None:
+                self.error = error
+            else:
+                self.more.notes.append(error)
+            self.stop()
+            callbacks = list(self._more.on_stop) if self._more else []
+        current = self.current
+        if current is not None and not error.component:
+            error.component, error.phase = self.bound.nodes[current._index].id, PHASES[current._phase]
+        for callback in callbacks:
+            try:
+                callback()
+            except Exception as broken:
+                self.record(error.component, error.phase, "", broken)
+        return True
+
+    def cancel(self, why: str = "cancelled by its host") -> bool:
+        return self.halt(Cancelled(f"{self.entry.name or 'the entry'} was {why}", entry=self.entry.name))
+
+    def expire(self, seconds: float) -> bool:
+        message = f"{self.entry.name or 'the entry'} took more than {seconds:g} s"
+        return self.halt(RunTimeout(message, entry=self.entry.name))
+
+    def warn(self, component: str, code: str, message: str) -> None:
+        with _lock:
+            self.more.warnings.append(Problem("$", code, message, component=component, severity="warning"))
+
+    def count(self, component: str, name: str, amount: float) -> None:
+        with _lock:
+            counted = self.more.usage.setdefault(component, {})
+            counted[name] = counted.get(name, 0) + amount
+
+    def add_on_stop(self, callback: Callable[[], object]) -> None:
+        """Called at once where the entry has stopped already."""
+        with _lock:
+            if not self.stopped:
+                self.more.on_stop.append(callback)
+                return
+        callback()
+
+    def remove_on_stop(self, callback: Callable[[], object]) -> None:
+        with _lock:
+            if callback in self.more.on_stop:
+                self.more.on_stop.remove(callback)
+
+    def result(self) -> EntryResult:
+        more = self._more
+        if more is None:
+            return EntryResult(self.entry, self.error, (), self.responses, (), {}, None, ())
+        return EntryResult(
+            self.entry, self.error, more.notes, self.responses, more.warnings, more.usage, more.metadata, more.children
+        )
+
+
+def wrap(error: BaseException, component: str, phase: str, lane: str, entry: str) -> RunError:
+    """The RunError of an exception. One of the kernel's own, which nobody has placed yet, is placed; any other becomes the cause."""
+    if isinstance(error, RunError) and not error.phase:
+        error.component, error.phase, error.lane, error.entry = error.component or component, phase, lane, entry
+        return error
+    plain = str(error)
+    if not isinstance(error, (RunError, OSError)) and type(error).__module__ == "builtins" or not plain:
+        plain = f"{type(error).__name__}: {plain}" if plain else type(error).__name__
+    code = error.code if isinstance(error, RunError) else ""
+    told = RunError(f"{component}: {plain}", code=code, component=component, phase=phase, lane=lane, entry=entry)
+    told.__cause__ = error
+    if notes := getattr(error, "__notes__", None):
+        for note in notes:
+            told.add_note(note)
+    return told

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: MIT
+"""Nested entries: a node runs the sub-pipeline wired to its outputs, on its own thread and inside its caller's limits."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Generator, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Self
+
+from .entry import Entry, Event
+from .errors import EntryStopped, RunError
+from .flight import Flight
+from .lanes import Lane, Packet
+from .results import EntryResult
+
+if TYPE_CHECKING:
+    from .live import LiveInstance
+
+__all__ = ["NestedRun", "open_nested"]
+
+
+class NestedRun:
+    """The `Run` of a nested entry: everything happens in the calls themselves."""
+
+    def __init__(self, flight: Flight) -> None:
+        self._flight = flight
+        self._result: EntryResult | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def send(self, packet: Packet, /) -> None:
+        self._flight.send(packet[0], packet[1])
+
+    def wants(self, lane: Lane[Any], /) -> bool:
+        return self._flight.wants(lane)
+
+    def cancel(self) -> None:
+        self._flight.cancel("cancelled by its caller")
+
+    def result(self, timeout: float | None = None) -> EntryResult:
+        if self._result is None:
+            self._flight.bound.finish(self._flight)
+            self._result = self._flight.result()
+        return self._result
+
+    @property
+    def entry(self) -> Entry:
+        return self._flight.entry
+
+    def __iter__(self) -> Iterator[Event]:
+        """The events have gone to whoever listens to the outermost entry; nothing is left for the caller."""
+        self.result()
+        return iter(())
+
+    async def __aiter__(self) -> AsyncIterator[Event]:
+        self.result()
+        for event in ():
+            yield event
+
+    def __await__(self) -> Generator[Any, None, EntryResult]:
+        return self.result()
+        yield
+
+
+@contextmanager
+def open_nested(instance: LiveInstance, timeout: float | None) -> Iterator[NestedRun]:
+    caller, bound, index = instance.flight, instance.flight.bound, instance._index
+    me = instance.node.id
+    if bound.compiled.wired[index] and index not in bound.owners:
+        text = f"{me} owns no sub-pipeline: its consumers belong to its producers' region"
+        raise RunError(text, code="no-region", component=me)
+    if caller.depth + 1 > bound.settings.nesting:
+        text = f"more than {bound.settings.nesting} entries inside each other at {me}"
+        raise RunError(text, code="nesting-depth", component=me)
+    if caller.stopped:
+        raise EntryStopped
+    number = caller.more.nested[me] = caller.more.nested.get(me, 0) + 1
+    name = f"{caller.entry.name + '/' if caller.parent is not None else ''}{me}#{number}"
+    entry = Entry(name, path=caller.entry.path, metadata=caller.entry.metadata, object_id=f"{caller.entry.object_id}/{name}")
+    flight = Flight(bound.program, index, bound, entry, caller)
+    flight.listener = caller.listener
+    run = NestedRun(flight)
+    stop_child = flight.cancel
+    caller.add_on_stop(stop_child)
+    if timeout is not None:
+        flight.deadline = time.monotonic() + timeout
+    with bound.limits.watch(flight, timeout):
+        try:
+            bound.open(flight)
+            try:
+                yield run
+            except BaseException:
+                flight.cancel("left by an exception of its caller")
+                raise
+            finally:
+                run.result()
+        finally:
+            caller.remove_on_stop(stop_child)

@@ -1,0 +1,268 @@
+# SPDX-License-Identifier: MIT
+"""The running pipeline: the ways to send entries through a bound plan, and its end."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from threading import Event as Flag
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+from weakref import WeakSet
+
+from .blob import Blob
+from .bound import Bound
+from .entry import Entry
+from .errors import RunError
+from .flight import Flight
+from .lanes import Packet
+from .mapping import Work, run_map
+from .results import EntryResult
+from .routing import route
+from .runs import WorkerRun
+from .workers import Task, Workers
+
+if TYPE_CHECKING:
+    from .node import Node
+
+__all__ = ["RunningPipeline"]
+
+_open: WeakSet[RunningPipeline] = WeakSet()
+
+
+def _forked() -> None:
+    for pipeline in list(_open):
+        pipeline._shut = "forked"
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)
+
+
+class RunningPipeline:
+    """See `protocols.Pipeline`. Made by `Kernel.load`.
+
+    Parameters:
+        bound: its nodes have begun.
+        on_ready: gets the messages of `ready`.
+    """
+
+    def __init__(self, bound: Bound, on_ready: Callable[[str], None] | None = None) -> None:
+        self.bound = bound
+        self._source = bound.compiled.source
+        self._on_ready = on_ready
+        self._shut = ""
+        self._stopping = Flag()
+        self._drain: float | None = None
+        self._lock = Lock()
+        self._flights: set[Flight] = set()
+        self._own: Workers | None = None
+        self._extra: WeakSet[Workers] = WeakSet()
+        self._finish = bound.hosts.take_part("finish_entry")
+        _open.add(self)
+
+    def __repr__(self) -> str:
+        return f"<Pipeline {self.bound.plan.pipe.file or 'in memory'}, {len(self.bound.nodes)} nodes, {self._shut or 'open'}>"
+
+    @property
+    def source(self) -> Node[Any]:
+        return self.bound.nodes[self._source]
+
+    @property
+    def workers(self) -> Workers:
+        with self._lock:
+            if self._own is None:
+                self._own = Workers(self.bound.settings.workers, f"rocketride-{self.source.id}")
+            return self._own
+
+    # ---- one entry
+
+    def flight(self, entry: Entry) -> Flight:
+        if self._shut:
+            if self._shut == "forked":
+                text = "this pipeline was opened before a fork; open one in the child, or start children by spawn"
+                raise RunError(text, code="forked")
+            raise RunError("the pipeline is closed", code="pipeline-closed")
+        return Flight(self.bound.program, self._source, self.bound, entry)
+
+    def run(self, entry: Entry, /, *packets: Packet, timeout: float | None = None) -> EntryResult:
+        flight = self.flight(entry)
+        result = self.complete(flight, packets, timeout)
+        if flight._more is not None and flight._more.interrupt is not None:
+            raise flight._more.interrupt
+        return result
+
+    def complete(
+        self,
+        flight: Flight,
+        packets: Sequence[Packet],
+        timeout: float | None = None,
+        further: Callable[[], Iterable[Packet]] | None = None,
+    ) -> EntryResult:
+        """The whole life of an entry on the calling thread, its children included."""
+        self._flights.add(flight)
+        watched = self.bound.limits.add(flight, timeout) if timeout is not None else None
+        try:
+            flight.open()
+            for lane, payload in packets:
+                flight.send(lane, payload)
+            if further is not None:
+                for lane, payload in further():
+                    flight.send(lane, payload)
+        except BaseException as error:  # a signal between two handlers; what one raises inside is recorded
+            flight.record(self.source.id, "send", "", error)
+            flight.stop()
+            flight.more.interrupt = error
+        finally:
+            self.bound.finish(flight)
+            self._flights.discard(flight)
+            if watched is not None:
+                self.bound.limits.remove(watched)
+        if flight._more is not None and flight._more.spawned:
+            self._children(flight, timeout)
+        result = flight.result()
+        if self._finish:
+            self.bound.hosts.call("finish_entry", pipeline=self, result=result)
+        return result
+
+    def _children(self, flight: Flight, timeout: float | None) -> None:
+        for entry, packets in flight.more.spawned:
+            if self._shut:
+                break
+            child = Flight(self.bound.program, self._source, self.bound, entry)
+            child.listener = flight.listener
+            flight.more.children.append(self.complete(child, packets, timeout))
+
+    # ---- on workers
+
+    def start(self, entry: Entry, /, *packets: Packet, timeout: float | None = None) -> WorkerRun:
+        return WorkerRun(self, self.flight(entry), packets, timeout)
+
+    def astart(self, entry: Entry, /, *packets: Packet, timeout: float | None = None) -> WorkerRun:
+        return self.start(entry, *packets, timeout=timeout)
+
+    async def arun(self, entry: Entry, /, *packets: Packet, timeout: float | None = None) -> EntryResult:
+        return await self.start(entry, *packets, timeout=timeout).aresult()
+
+    def submit(self, entry: Entry, /, *packets: Packet) -> None:
+        flight = self.flight(entry)
+        self.put(_Submitted(self, flight, packets))
+
+    def put(self, task: Task) -> None:
+        self.workers.put(task)
+
+    async def aput(self, task: Task) -> None:
+        """As `put`, without blocking the loop while the queue is full."""
+        import asyncio
+
+        pause = 0.001
+        while not self.workers.put(task, 0):
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, 0.05)
+
+    def map(
+        self, work: Work, /, *, workers: int = 0, ordered: bool = False, ahead: int = 0, timeout: float | None = None
+    ) -> Iterator[EntryResult]:
+        if workers < 0 or ahead < 0:
+            raise ValueError("workers and ahead are numbers of entries, 0 or more")
+        crew = self.workers
+        if workers and workers != crew.count:
+            crew = Workers(workers, f"rocketride-{self.source.id}-map")
+            self._extra.add(crew)
+        return self._mapped(crew, work, ordered, ahead or 2 * crew.count, timeout)
+
+    def _mapped(self, crew: Workers, work: Work, ordered: bool, ahead: int, timeout: float | None) -> Iterator[EntryResult]:
+        try:
+            yield from run_map(self, crew, work, ordered, ahead, timeout)
+        finally:
+            if crew is not self._own:
+                crew.close()
+
+    # ---- sources
+
+    def route(self, blob: Blob, /) -> Packet:
+        node = self.source
+        probe = Flight(self.bound.program, self._source, self.bound, Entry())
+        return route(blob, node.id, node.manifest.outs, probe.wants)
+
+    def ready(self, message: str, /) -> None:
+        if self._on_ready is not None:
+            self._on_ready(message)
+
+    def stopping(self, wait: float = 0) -> bool:
+        return self._stopping.wait(wait) if wait > 0 else self._stopping.is_set()
+
+    def serve(self) -> None:
+        node = self.source
+        if not node.manifest.source:
+            text = f"{node.id} ({node.spec.provider}) waits to be fed: use run, start, submit or map; serve() is for active sources"
+            raise RunError(text, component=node.id)
+        try:
+            getattr(node, node.manifest.source)(self)
+        finally:
+            self._stopping.set()
+            if self._own is not None and not self._own.drain(self._drain):
+                self._cancel_all("stopped: the time to drain is over")
+
+    def stop(self, *, drain: float | None = None) -> None:
+        self._drain = drain
+        self._stopping.set()
+
+    # ---- the end
+
+    def close(self, *, grace: float = 5) -> None:
+        """See `protocols.Pipeline.close`.
+
+        Raises:
+            RunError: an `end_global` failed; every node was ended all the same.
+        """
+        with self._lock:
+            if self._shut:
+                return
+            self._shut = "closed"
+        self._stopping.set()
+        crews = [crew for crew in (self._own, *self._extra) if crew is not None]
+        for crew in crews:
+            crew.close()
+        end = time.monotonic() + grace
+        if not self._quiet(crews, end):
+            for crew in crews:
+                for task in crew.drop():
+                    getattr(task, "dropped", task)()
+            self._cancel_all("cancelled: the pipeline was closed")
+            self._quiet(crews, time.monotonic() + max(grace, 0.5))
+        for crew in crews:
+            crew.join(0.5)
+        _open.discard(self)
+        if failed := self.bound.end():
+            raise failed[0]
+
+    def _quiet(self, crews: Sequence[Workers], end: float) -> bool:
+        """Wait until no entry is in flight, on workers or on threads of the host."""
+        for crew in crews:
+            if not crew.drain(max(0.0, end - time.monotonic())):
+                return False
+        while self._flights:
+            if time.monotonic() >= end:
+                return False
+            time.sleep(0.005)
+        return True
+
+    def _cancel_all(self, why: str) -> None:
+        for flight in list(self._flights):
+            flight.cancel(why)
+
+
+class _Submitted:
+    """An entry whose result goes to the `finish_entry` hooks."""
+
+    def __init__(self, pipeline: RunningPipeline, flight: Flight, packets: Sequence[Packet]) -> None:
+        self._pipeline, self._flight, self._packets = pipeline, flight, packets
+
+    def __call__(self) -> None:
+        self._pipeline.complete(self._flight, self._packets)
+
+    def dropped(self) -> None:
+        self._flight.cancel("dropped: the pipeline was closed")
+        self()

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: MIT
+"""Traces: what every entry did, as JSON lines or as mappings for a callable.
+
+One record per span, written when its entry is over. `entry` records come first, then its spans in the order they began:
+
+    {"span": "7", "parent": "", "kind": "entry", "name": "a.pdf", "object_id": "…", "start": …, "seconds": …, "status": "ok"}
+    {"span": "7.0", "parent": "7", "kind": "open", "component": "parse_1", …}
+    {"span": "7.3", "parent": "7.1", "kind": "handler", "component": "chunker_1", "lane": "text", …}
+
+`start` is in seconds since the epoch, `status` is ok, failed or stopped. With `payloads` a handler's record has `payload`.
+A nested entry's `parent` is the span of its caller.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from threading import Lock
+from typing import IO, TYPE_CHECKING, Any, Literal
+
+from .payloads import Arguments
+from .results import error_json
+
+if TYPE_CHECKING:
+    from .flight import Flight
+
+__all__ = ["Level", "Tracer"]
+
+Level = Literal["off", "calls", "payloads"]
+
+_STATUS = ("running", "ok", "failed", "stopped")
+_KINDS = ("idle", "open", "handler", "flush", "close", "tool")
+LONGEST = 10_000  # characters of one payload
+
+
+class Tracer:
+    """Writes the records of entries as they end; shared by all pipelines of a kernel.
+
+    Parameters:
+        level: calls, or payloads too.
+        target: a file that is appended to, or a callable that gets each record.
+        redact: hides the values of variables in a text.
+    """
+
+    def __init__(self, level: Level, target: Path | Callable[[Arguments], None], redact: Callable[[str], str]) -> None:
+        self.payloads = level == "payloads"
+        self._target, self._redact = target, redact
+        self._file: IO[str] | None = None
+        self._lock = Lock()
+        self._numbers = itertools.count(1)
+        self._clock = time.time() - time.monotonic()
+
+    def number(self) -> str:
+        return str(next(self._numbers))
+
+    def write(self, flight: Flight) -> None:
+        spans = flight.spans()
+        me = flight.trace_id
+        records = [self._entry(flight, me, spans)]
+        ids = [part.component.id for part in flight.bound.plan.parts]
+        lanes = flight.bound.plan.lanes
+        for n, (parent, node, lane, phase, control, status, start, end, payload) in enumerate(spans):
+            record: dict[str, Any] = {
+                "span": f"{me}.{n}",
+                "parent": f"{me}.{parent}" if parent >= 0 else me,
+                "kind": _KINDS[phase],
+                "component": ids[node],
+                "start": start / 1e9 + self._clock,
+                "seconds": (end - start) / 1e9 if end else 0.0,
+                "status": _STATUS[status],
+            }
+            if lane >= 0:
+                record["lane"] = lanes[lane]
+            if control:
+                record["called"] = True
+            if payload is not None and lane >= 0:
+                record["payload"] = self._payload(flight, node, lanes[lane], payload)
+            records.append(record)
+        self._put(records)
+
+    def _entry(self, flight: Flight, me: str, spans: list[Any]) -> dict[str, Any]:
+        start = flight.begun
+        status = "failed" if flight.error is not None else "ok"
+        record = {
+            "span": me,
+            "parent": flight.trace_parent,
+            "kind": "entry",
+            "name": flight.entry.name,
+            "object_id": flight.entry.object_id,
+            "start": start + self._clock,
+            "seconds": time.monotonic() - start,
+            "status": status,
+        }
+        if flight.error is not None:
+            record["error"] = error_json(flight.error)
+        if flight._more is not None and flight._more.warnings:
+            record["warnings"] = [{"component": w.component, "code": w.code, "message": w.message} for w in flight._more.warnings]
+        return record
+
+    def _payload(self, flight: Flight, node: int, lane: str, payload: Any) -> Any:
+        handled = flight.bound.nodes[node].manifest.on.get(lane)
+        try:
+            shown = json.dumps(handled[0].to_json(payload) if handled else repr(payload), ensure_ascii=False, default=repr)
+        except Exception as error:  # a payload that cannot be shown must not end the entry it is a record of
+            return f"<{type(payload).__name__}: {error}>"
+        return shown if len(shown) <= LONGEST else f"{shown[:LONGEST]}… ({len(shown)} characters)"
+
+    def _put(self, records: list[dict[str, Any]]) -> None:
+        if isinstance(self._target, Path):
+            text = "".join(f"{self._redact(json.dumps(r, ensure_ascii=False, default=repr))}\n" for r in records)
+            with self._lock:
+                if self._file is None:
+                    self._file = self._target.open("a", encoding="utf-8")
+                self._file.write(text)
+                self._file.flush()
+            return
+        for record in records:
+            self._target(_redacted(record, self._redact))
+
+    def close(self) -> None:
+        with self._lock:
+            if self._file is not None:
+                self._file.close()
+                self._file = None
+
+
+def _redacted(record: dict[str, Any], redact: Callable[[str], str]) -> dict[str, Any]:
+    def walk(value: Any) -> Any:
+        if isinstance(value, str):
+            return redact(value)
+        if isinstance(value, Mapping):
+            return {k: walk(v) for k, v in value.items()}
+        return [walk(v) for v in value] if isinstance(value, list) else value
+
+    return {key: walk(value) for key, value in record.items()}

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: MIT
+"""Worker threads around the native pool: Python threads whose target is the native loop, and the tasks behind its tickets."""
+
+from __future__ import annotations
+
+import atexit
+import itertools
+import time
+from collections.abc import Callable
+from threading import Lock, Thread
+from weakref import WeakSet
+
+from . import _native
+from .errors import RunError
+
+__all__ = ["Workers"]
+
+Task = Callable[[], None]
+
+_all: WeakSet[Workers] = WeakSet()
+
+
+class Workers:
+    """Up to `count` threads, started as they are needed. A task must not raise.
+
+    Parameters:
+        queue: tasks that may wait; `put` blocks while it is full. By default two for each thread.
+    """
+
+    def __init__(self, count: int, name: str = "rocketride", queue: int = 0) -> None:
+        self.count = count
+        self._name = name
+        self._pool = _native.Pool(queue or 2 * count)
+        self._tasks: dict[int, Task] = {}
+        self._tickets = itertools.count()
+        self._lock = Lock()
+        self._threads: list[Thread] = []
+        _all.add(self)
+
+    def put(self, task: Task, timeout: float | None = None) -> bool:
+        """Queue a task; False if there was no room in time.
+
+        Raises:
+            RunError: `pipeline-closed`.
+        """
+        ticket = next(self._tickets)
+        self._tasks[ticket] = task
+        try:
+            done = self._pool.put(ticket, timeout)
+        except BaseException:  # a signal while waiting: the task was not queued
+            self._tasks.pop(ticket, None)
+            raise
+        if not done:
+            self._tasks.pop(ticket, None)
+        if done is None:
+            raise RunError("the pipeline is closed", code="pipeline-closed")
+        if done and len(self._threads) < self.count:
+            self._grow()
+        return bool(done)
+
+    def drain(self, timeout: float | None) -> bool:
+        """Wait until nothing is queued or running."""
+        return bool(self._pool.drain(timeout))
+
+    def drop(self) -> list[Task]:
+        """Take all queued tasks out."""
+        return [task for ticket in self._pool.drop() if (task := self._tasks.pop(ticket, None)) is not None]
+
+    def close(self) -> None:
+        self._pool.close()
+
+    def join(self, timeout: float) -> bool:
+        """Wait for the threads to end, after `close`; False if one still works."""
+        end = time.monotonic() + timeout
+        for thread in self._threads:
+            thread.join(max(0.0, end - time.monotonic()))
+        return not any(thread.is_alive() for thread in self._threads)
+
+    def _grow(self) -> None:
+        with self._lock:
+            if len(self._threads) < self.count and self._pool.idle < self._pool.queued + 1:
+                name = f"{self._name}-{len(self._threads)}"
+                thread = Thread(target=self._pool.work, args=(self._work,), name=name, daemon=True)
+                self._threads.append(thread)
+                thread.start()
+
+    def _work(self, ticket: int) -> bool:
+        self._tasks.pop(ticket)()
+        return True
+
+
+@atexit.register
+def _leave() -> None:
+    """Daemon threads that still run Python when the interpreter goes would be cut off inside a handler."""
+    left = list(_all)
+    for workers in left:
+        workers.close()
+    for workers in left:
+        workers.join(1)
