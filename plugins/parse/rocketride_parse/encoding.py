@@ -37,9 +37,10 @@ class NotText(ValueError):
 
 
 def canonical(label: str) -> str:
-    """The codec behind a declared charset, "" for one that Python does not know."""
+    """The codec behind a declared charset, "" for one that Python does not know, or that is not for text."""
     try:
         name = codecs.lookup(label.strip().strip("\"'")).name
+        b"".decode(name)
     except (LookupError, ValueError):
         return ""
     return _LABELS.get(name, name)
@@ -64,10 +65,10 @@ def decode(data: bytes, declared: Iterable[str] = ()) -> tuple[str, str]:
     labels = list(filter(None, map(canonical, declared)))
     # Every byte sequence is valid in most single-byte encodings, and few of other origin are in UTF-8.
     for label in sorted([*labels, "utf-8"], key=lambda label: 2 if _SINGLE.match(label) else label == "utf-8"):
-        text = _strict(data, label)
-        if text is not None:
-            _refuse_binary(text)
-            return text, label
+        found = _strict(data, label)
+        if found is not None:
+            _refuse_binary(found)
+            return found, label
     text = data.decode("utf-8", "replace")
     holes = text.count("\ufffd")
     if holes * 10 <= sum(not char.isascii() for char in text) - holes:

@@ -5,8 +5,9 @@ from typing import Any
 
 import attrs
 
-from rocketride_core import TABLE, TAGS, TEXT, Blob, Instance, Node, NodeSpec, on, setting
+from rocketride_core import TABLE, TAGS, TEXT, Blob, Instance, Node, NodeSpec, hookimpl, on, setting
 
+from .encoding import canonical
 from .parts import Meta, Table, Text, markdown
 from .process import Parser
 from .source import Options
@@ -44,6 +45,11 @@ class Parse(Node[ParseConfig]):
         description="Text, tables and metadata of PDF, Office, HTML, Markdown, CSV, JSON, XML, mail and text files.",
         categories=["data"],
     )
+
+    @hookimpl
+    def begin_global(self) -> None:
+        if self.config.encoding and not canonical(self.config.encoding):
+            raise ValueError(f"unknown encoding {self.config.encoding!r}; leave it empty to have it found out for each file")
 
     def parser(self) -> Parser:
         """A parser for one worker; its process starts with the first file."""
