@@ -37,7 +37,7 @@ class Other:
 def one(kind: Any, **details: Any) -> type[Any]:
     """A config class with one setting `x` of that type."""
     made: type[Any] = attrs.make_class(
-        "One", {"x": attrs.field(type=kind, metadata=setting(None, **details).metadata)}, frozen=True
+        "One", {"x": attrs.field(type=kind, metadata=cast("Any", setting)(**details).metadata)}, frozen=True
     )
     return made
 
