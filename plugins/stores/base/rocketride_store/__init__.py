@@ -7,7 +7,7 @@ To write a store: a config class on `StoreConfig`, a class with the methods of `
 
 from .backend import METRICS, Capabilities, Collection, VectorStore, chunk_key, chunk_uuid, similarity
 from .filters import Condition, Request, Where
-from .memory import InMemory
+from .memory import InMemory, similarities
 from .node import StoreConfig, StoreNode
 from .records import flat, from_flat
 from .store_memory import MemoryStore
@@ -28,5 +28,6 @@ __all__ = [
     "chunk_uuid",
     "flat",
     "from_flat",
+    "similarities",
     "similarity",
 ]

@@ -60,7 +60,8 @@ class VectorStore(Protocol):
     confirm raises.
     """
 
-    capabilities: Capabilities
+    @property
+    def capabilities(self) -> Capabilities: ...
 
     def collection(self) -> Collection | None:
         """What the collection records; None where it does not exist. Reads the database each time."""

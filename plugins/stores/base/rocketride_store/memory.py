@@ -14,7 +14,28 @@ from rocketride_core import Document
 from .backend import Capabilities, Collection, chunk_key, chunk_uuid, similarity
 from .filters import Where
 
-__all__ = ["InMemory"]
+__all__ = ["InMemory", "similarities"]
+
+
+def similarities(metric: str, matrix: Any, asked: memoryview) -> list[float]:
+    """The scores of many vectors at once.
+
+    Parameters:
+        metric: as for `similarity`.
+        matrix: numpy array, float32, shape (n, dimension).
+        asked: what they are compared with, shape (dimension,).
+    """
+    import numpy as np
+
+    wanted = np.asarray(asked, dtype=np.float32)
+    if metric == "l2":
+        values = np.linalg.norm(matrix - wanted, axis=1)
+    else:
+        values = matrix @ wanted
+    if metric == "cosine":
+        lengths = np.linalg.norm(matrix, axis=1) * np.linalg.norm(wanted)
+        values = np.divide(values, lengths, out=np.zeros_like(values), where=lengths > 0)
+    return [similarity(metric, float(value)) for value in values]
 
 
 class InMemory:
@@ -68,15 +89,7 @@ class InMemory:
                 self._row = list(self._chunks.values())
                 self._matrix = np.stack([np.asarray(chunk.embedding, dtype=np.float32) for chunk in self._row])
             row, matrix = self._row, self._matrix
-        asked = np.asarray(vector, dtype=np.float32)
-        if metric == "l2":
-            values = np.linalg.norm(matrix - asked, axis=1)
-        else:
-            values = matrix @ asked
-        if metric == "cosine":
-            lengths = np.linalg.norm(matrix, axis=1) * np.linalg.norm(asked)
-            values = np.divide(values, lengths, out=np.zeros_like(values), where=lengths > 0)
-        scores = [similarity(metric, float(value)) for value in values]
+        scores = similarities(metric, matrix, vector)
         best = sorted(range(len(row)), key=lambda at: (-scores[at], chunk_key(row[at])))
         found = (attrs.evolve(row[at], embedding=None, score=scores[at]) for at in best if where.accepts(row[at].metadata))
         return [document for document, _ in zip(found, range(limit), strict=False)]

@@ -34,8 +34,8 @@ def flat(document: Document) -> dict[str, str | int | float | bool]:
 
 
 def from_flat(text: str, metadata: Mapping[str, Any], score: float | None = None) -> Document:
-    """The document that `flat` was made from, without its embedding."""
-    values = dict(metadata)
+    """The document that `flat` was made from, without its embedding; keys sorted, because databases return them in any order."""
+    values = dict(sorted(metadata.items()))
     nested = values.pop(_NESTED, None)
     kind = values.pop(_KIND, "Document")
     if nested:

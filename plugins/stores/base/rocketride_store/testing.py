@@ -19,7 +19,7 @@ from pathlib import Path
 import attrs
 import pytest
 
-from rocketride_core import Document
+from rocketride_core import Document, Json
 
 from .backend import Collection, VectorStore, chunk_key, chunk_uuid
 from .filters import Request, Where
@@ -93,8 +93,16 @@ class StoreSuite:
         assert store.search(_vector(2, 0, 0), ALL, 1)[0].score == pytest.approx(score, abs=1e-5)
         assert store.collection() == Collection("suite", 3, "model-a", metric)
 
+    def test_equal_vectors_hide_nothing(self, store: VectorStore) -> None:
+        self.fill(store, *(chunk("same", number, at=0) for number in range(400)), chunk("other", 0, at=60))
+        found = store.search(_vector(1, 0, 0), ALL, 500)
+        assert len({chunk_key(document) for document in found}) == 401
+        assert _keys(found)[-1] == ("other", 0)
+        if store.capabilities.exact:
+            assert _keys(store.search(_vector(0.5, 0.8660254, 0), ALL, 1)) == [("other", 0)]
+
     def test_metadata_comes_back_unchanged(self, store: VectorStore) -> None:
-        given = {
+        given: dict[str, Json] = {
             "objectId": "Ä#3 /x",
             "chunkId": 0,
             "parent": "d/e.txt",

@@ -15,7 +15,7 @@ from chromadb.config import Settings
 from chromadb.errors import NotFoundError
 
 from rocketride_core import Document
-from rocketride_store import Capabilities, Collection, Where, chunk_uuid, flat, from_flat, similarity
+from rocketride_store import Capabilities, Collection, Where, chunk_uuid, flat, from_flat, similarities, similarity
 
 __all__ = ["ChromaStore", "embedded", "server"]
 
@@ -56,7 +56,7 @@ def server(host: str, port: int, headers: Mapping[str, str], tenant: str, databa
 
 def _sessions(client: ClientAPI) -> list[Any]:
     """The httpx clients of an HTTP client: chromadb gives them no time limit and never closes them."""
-    servers = (getattr(part, "_server", None) for part in (client, getattr(client, "_admin_client", None)))
+    servers: list[Any] = [getattr(part, "_server", None) for part in (client, getattr(client, "_admin_client", None))]
     return [server._session for server in servers if hasattr(server, "_session")]
 
 
@@ -83,12 +83,13 @@ class ChromaStore:
         return self._recorded(self._handle)
 
     def create(self, wanted: Collection, /) -> Collection:
+        index: Any = {"hnsw": {"space": wanted.metric, "ef_construction": 200, "ef_search": 200}}
         # An existing collection keeps what it records: get_or_create does not touch it.
         self._handle = self._client.get_or_create_collection(
             self._name,
             embedding_function=None,
             metadata={"vectorSize": wanted.dimension, "modelName": wanted.model},
-            configuration={"hnsw": {"space": wanted.metric, "ef_construction": 200, "ef_search": 200}},  # type: ignore[typeddict-item]
+            configuration=index,
         )
         return self._recorded(self._handle)
 
@@ -97,20 +98,35 @@ class ChromaStore:
             part = documents[start : start + self._batch]
             self._chunks.upsert(
                 ids=[chunk_uuid(document) for document in part],
-                embeddings=[np.asarray(document.embedding, dtype=np.float32) for document in part],
+                embeddings=[_array(document.embedding) for document in part],
                 documents=[document.text for document in part],
                 metadatas=[flat(document) for document in part],
             )
 
     def search(self, vector: memoryview, where: Where, limit: int, /) -> Sequence[Document]:
-        asked = [np.asarray(vector, dtype=np.float32)]
         got = self._chunks.query(
-            query_embeddings=asked, n_results=limit, where=_where(where), include=["documents", "metadatas", "distances"]
+            query_embeddings=[_array(vector)],
+            n_results=limit,
+            where=_where(where),
+            include=["documents", "metadatas", "distances"],
         )
-        texts, metadatas, distances = (got[key] or [[]] for key in ("documents", "metadatas", "distances"))
+        rows: Any = zip(got["documents"] or [[]], got["metadatas"] or [[]], got["distances"] or [[]], strict=True)
         metric = _metric(self._chunks)
-        rows = zip(texts[0], metadatas[0], distances[0], strict=True)
-        return [from_flat(text or "", metadata or {}, _score(metric, distance)) for text, metadata, distance in rows]
+        found = [
+            from_flat(text or "", metadata or {}, _score(metric, distance))
+            for texts, metadatas, distances in rows
+            for text, metadata, distance in zip(texts, metadatas, distances, strict=True)
+        ]
+        # Many equal vectors cut Chroma's graph into pieces: what it does not reach is found by comparing everything.
+        if len(found) < limit and len(found) < len(self.ids(where)):
+            found = self._compared(vector, where, metric)
+        return sorted(found, key=lambda document: -(document.score or 0.0))[:limit]
+
+    def _compared(self, vector: memoryview, where: Where, metric: str) -> list[Document]:
+        got = self._chunks.get(where=_where(where), include=["documents", "metadatas", "embeddings"])
+        scores = similarities(metric, np.asarray(got["embeddings"], dtype=np.float32), vector)
+        rows = zip(got["documents"] or [], got["metadatas"] or [], scores, strict=True)
+        return [from_flat(text or "", metadata or {}, score) for text, metadata, score in rows]
 
     def select(
         self, where: Where, /, *, words: Sequence[str] = (), offset: int = 0, limit: int | None = None
@@ -155,6 +171,10 @@ class ChromaStore:
             return dict(control[0])
         vectors = handle.get(limit=1, include=["embeddings"])["embeddings"]
         return {"vectorSize": 0 if vectors is None or not len(vectors) else len(vectors[0])}
+
+
+def _array(vector: memoryview | None) -> Any:
+    return np.asarray(vector, dtype=np.float32)
 
 
 def _metric(handle: chromadb.Collection) -> str:
