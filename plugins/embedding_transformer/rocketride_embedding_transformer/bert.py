@@ -20,13 +20,16 @@ from .errors import UnsupportedModel
 from .folder import Description, describe
 from .maths import Floats, gelu, layer_norm, relu, softmax, unit_rows
 
-TOKENS_A_BATCH = 2048
-_BERT = {"qkv": ("attention.self.query", "attention.self.key", "attention.self.value"), "out": "attention.output.dense",
-         "norm": "attention.output.LayerNorm"}  # fmt: skip
-_MPNET = {
-    "qkv": ("attention.attn.q", "attention.attn.k", "attention.attn.v"),
-    "out": "attention.attn.o",
-    "norm": "attention.LayerNorm",
+TOKENS_A_BATCH = 1024
+_NAMES: dict[str, tuple[str, str, str, str, str]] = {  # query, key, value, what mixes them, the norm after it
+    "bert": (
+        "attention.self.query",
+        "attention.self.key",
+        "attention.self.value",
+        "attention.output.dense",
+        "attention.output.LayerNorm",
+    ),
+    "mpnet": ("attention.attn.q", "attention.attn.k", "attention.attn.v", "attention.attn.o", "attention.LayerNorm"),
 }
 Affine = tuple[Floats, Floats]
 
@@ -34,11 +37,12 @@ Affine = tuple[Floats, Floats]
 class _Layer:
     """The weights of one transformer layer; dense ones as (in, out) matrix and bias."""
 
-    def __init__(self, weights: Weights, prefix: str, names: dict[str, str | tuple[str, ...]]) -> None:
-        parts = [weights.dense(f"{prefix}.{name}") for name in names["qkv"]]
+    def __init__(self, weights: Weights, prefix: str) -> None:
+        *mixed, out, norm = (f"{prefix}.{name}" for name in _NAMES[weights.about.architecture])
+        parts = [weights.dense(name) for name in mixed]
         self.qkv: Affine = (np.concatenate([matrix for matrix, _ in parts], axis=1), np.concatenate([bias for _, bias in parts]))
-        self.out = weights.dense(f"{prefix}.{names['out']}")
-        self.norm = weights.affine(f"{prefix}.{names['norm']}")
+        self.out = weights.dense(out)
+        self.norm = weights.affine(norm)
         self.up = weights.dense(f"{prefix}.intermediate.dense")
         self.down = weights.dense(f"{prefix}.output.dense")
         self.last = weights.affine(f"{prefix}.output.LayerNorm")
@@ -49,8 +53,11 @@ class Weights:
 
     def __init__(self, about: Description) -> None:
         self.about = about
-        with safe_open(about.folder / "model.safetensors", framework="numpy") as file:
-            self.tensors = {name.removeprefix(about.architecture + "."): file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+        try:
+            with safe_open(about.folder / "model.safetensors", framework="numpy") as file:
+                self.tensors = {name.removeprefix(about.architecture + "."): file.get_tensor(name) for name in list(file.keys())}
+        except Exception as error:  # SafetensorError for a broken file, TypeError for bfloat16, which numpy lacks
+            raise UnsupportedModel(about.folder, f"model.safetensors cannot be read: {error}") from error
 
     def __call__(self, name: str) -> Floats:
         if name not in self.tensors:
@@ -77,7 +84,10 @@ class NumpyEncoder:
         self.about = about
         self.dimension = about.width
         self.max_length = about.max_length
-        self.tokenizer = Tokenizer.from_file(str(about.folder / "tokenizer.json"))
+        try:
+            self.tokenizer = Tokenizer.from_file(str(about.folder / "tokenizer.json"))
+        except Exception as error:  # tokenizers raises just that
+            raise UnsupportedModel(about.folder, f"tokenizer.json cannot be read: {error}") from error
         self.tokenizer.no_padding()
         self.tokenizer.enable_truncation(about.max_length)
         weights = Weights(about)
@@ -87,7 +97,7 @@ class NumpyEncoder:
         mpnet = about.architecture == "mpnet"
         if not mpnet:
             self.positions = self.positions + weights("embeddings.token_type_embeddings.weight")[0]
-        self.layers = [_Layer(weights, f"encoder.layer.{i}", dict(_MPNET if mpnet else _BERT)) for i in range(about.layers)]
+        self.layers = [_Layer(weights, f"encoder.layer.{i}") for i in range(about.layers)]
         self.bias = _relative_bias(weights("encoder.relative_attention_bias.weight"), about.max_length) if mpnet else None
         self.activation = {"gelu": gelu, "relu": relu}[about.activation]
 
@@ -147,10 +157,14 @@ class NumpyEncoder:
     def _pool(self, x: Floats, lengths: list[int]) -> Floats:
         starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
         if self.about.pooling == "cls":
-            return x[starts]
+            first: Floats = x[starts]
+            return first
         if self.about.pooling == "max":
-            return np.maximum.reduceat(x, starts, axis=0)
-        return np.add.reduceat(x, starts, axis=0) / np.asarray(lengths, np.float32)[:, None]
+            highest: Floats = np.maximum.reduceat(x, starts, axis=0)
+            return highest
+        total: Floats = np.add.reduceat(x, starts, axis=0)
+        total /= np.asarray(lengths, np.float32)[:, None]
+        return total
 
 
 def _batches(ids: list[list[int]]) -> Iterator[list[int]]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 from weakref import WeakValueDictionary
 
 if TYPE_CHECKING:
@@ -58,5 +58,5 @@ def views(matrix: NDArray[np.float32], dimension: int = 0) -> list[memoryview]:
     if dimension:
         matrix = unit_rows(np.array(matrix[:, :dimension], np.float32))
     width = matrix.shape[1]
-    block = memoryview(np.ascontiguousarray(matrix, np.float32).tobytes()).cast("f")
+    block = cast("memoryview", memoryview(np.ascontiguousarray(matrix, np.float32).tobytes()).cast("f"))
     return [block[i * width : (i + 1) * width] for i in range(len(matrix))]

@@ -119,11 +119,11 @@ def write_tiny(
     return folder
 
 
-@pytest.fixture
-def tiny(tmp_path: Path) -> Tiny:
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Tiny:
     """`tiny("name", architecture, …)`: the folder of a tiny model, see `write_tiny`."""
 
     def make(name: str = "model", architecture: str = "bert", **options: Any) -> Path:
-        return write_tiny(tmp_path / name, architecture, **options)
+        return write_tiny(tmp_path_factory.mktemp("models") / name, architecture, **options)
 
     return make

@@ -202,6 +202,14 @@ def test_a_folder_that_lacks_files_names_them(tiny):
         describe(folder)
 
 
+@pytest.mark.parametrize("name", ["model.safetensors", "tokenizer.json"])
+def test_a_broken_file_is_named(tiny, name):
+    folder = tiny()
+    (folder / name).write_bytes((folder / name).read_bytes()[:100])
+    with pytest.raises(UnsupportedModel, match=rf"{name} cannot be read: "):
+        shared(folder)
+
+
 def test_both_spellings_of_pooling_are_read(tiny):
     folder = tiny(pooling="cls")
     assert describe(folder).pooling == "cls"
