@@ -40,7 +40,7 @@ def canonical(label: str) -> str:
     """The codec behind a declared charset, "" for one that Python does not know, or that is not for text."""
     try:
         name = codecs.lookup(label.strip().strip("\"'")).name
-        b"".decode(name)
+        b"a".decode(name)
     except (LookupError, ValueError):
         return ""
     return _LABELS.get(name, name)
