@@ -22,8 +22,8 @@ __all__ = ["BAD", "Converter"]
 
 BAD: Any = object()  # what could not be converted; the report says why
 
-_INT = re.compile(r"\s*[+-]?[0-9]{1,300}\s*")
-_FLOAT = re.compile(r"\s*[+-]?([0-9]{1,300}\.?[0-9]{0,300}|\.[0-9]{1,300})([eE][+-]?[0-9]{1,4})?\s*")
+_INT = r"\s*[+-]?[0-9]{1,300}\s*"
+_FLOAT = r"\s*[+-]?([0-9]{1,300}\.?[0-9]{0,300}|\.[0-9]{1,300})([eE][+-]?[0-9]{1,4})?\s*"
 _BOOLS = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 
 Report = Callable[[str, str, str], None]  # path, message, hint
@@ -165,14 +165,14 @@ _NO: Any = object()
 
 def _int(value: Any) -> Any:
     if isinstance(value, str):
-        return int(value) if _INT.fullmatch(value) else _NO
+        return int(value) if re.fullmatch(_INT, value) else _NO
     if isinstance(value, float):
         return int(value) if value.is_integer() else _NO
     return value if isinstance(value, int) and not isinstance(value, bool) else _NO
 
 
 def _float(value: Any) -> Any:
-    if isinstance(value, str) and not _FLOAT.fullmatch(value):
+    if isinstance(value, str) and not re.fullmatch(_FLOAT, value):
         return _NO
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return _NO

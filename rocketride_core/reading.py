@@ -14,11 +14,10 @@ __all__ = ["child", "closest", "decode", "read_json", "read_text"]
 
 DEPTH = 200  # of nesting; later passes recurse over what is read here
 
-_TOKEN = re.compile(
-    r'"(?>[^"\\]|\\.)*+(?P<end>"?)|//[^\n]*|/\*(?:.*?\*/|.*)|(?P<word>[-+]?[A-Za-z0-9_$.][\w$.+-]*)|\S', re.DOTALL
-)
-_SIMPLE = re.compile(r"[A-Za-z_0-9-]+")
-_SURROGATE = re.compile("[\ud800-\udfff]")
+# Patterns are texts: `re` compiles and keeps them at first use, which most files never need.
+_PIECE = r'(?s)"(?>[^"\\]|\\.)*+(?P<end>"?)|//[^\n]*|/\*(?:.*?\*/|.*)|(?P<word>[-+]?[A-Za-z0-9_$.][\w$.+-]*)|\S'
+_SIMPLE = r"[A-Za-z_0-9-]+"
+_SURROGATE = "[\ud800-\udfff]"
 _TEXTS = {
     "Expecting value": "a value is missing here",
     "Expecting ',' delimiter": "a comma or a closing bracket is missing here",
@@ -44,7 +43,7 @@ def child(path: str, key: str | int) -> str:
     """The JSON path of a member: `$.a[2]`, `$.a.port`, `$.a["an odd.key"]`."""
     if isinstance(key, int):
         return f"{path}[{key}]"
-    return f"{path}.{key}" if _SIMPLE.fullmatch(key) else f"{path}[{json.dumps(key, ensure_ascii=False)}]"
+    return f"{path}.{key}" if re.fullmatch(_SIMPLE, key) else f"{path}[{json.dumps(key, ensure_ascii=False)}]"
 
 
 def closest(word: str, options: Iterable[str], *, cutoff: float = 0.6) -> str:
@@ -123,7 +122,7 @@ def _cleaned(text: str) -> str:
     at = 0
     comma = -1
     before = ""
-    for token in _TOKEN.finditer(text):
+    for token in re.finditer(_PIECE, text):
         found = token.group()
         if found.startswith(("//", "/*")):
             if found.startswith("/*") and not found.endswith("*/", 2):
@@ -144,7 +143,7 @@ def _cleaned(text: str) -> str:
 
 
 def _numbers(text: str) -> Iterator[int]:
-    for token in _TOKEN.finditer(text):
+    for token in re.finditer(_PIECE, text):
         word = token["word"] or ""
         if word.lstrip("+-") in {"NaN", "Infinity"} or (word[-1:].isdigit() and _unfit(word)):
             yield token.start()
@@ -163,7 +162,7 @@ def _unfit(word: str) -> bool:
 
 def _too_deep(text: str) -> int:
     depth = 0
-    for token in _TOKEN.finditer(text):
+    for token in re.finditer(_PIECE, text):
         depth += (token.group() in {"{", "["}) - (token.group() in {"}", "]"})
         if depth > DEPTH:
             return token.start()
@@ -185,18 +184,27 @@ def _bad(text: str, at: int, message: str, file: str, hint: str = "") -> Problem
     return Problem("$", "bad-json", f"bad JSON at line {line}, column {column}: {message}", hint, file=file)
 
 
+def _broken(text: str) -> bool:
+    """Whether it has a lone surrogate."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
 def _checked(value: Any, text: str, file: str, repeated: list[tuple[dict[str, Any], list[str]]]) -> tuple[Any, list[Problem]]:
     """Depth, duplicate keys and lone surrogates, in one walk without recursion."""
     duplicates = {id(made): keys for made, keys in repeated}
-    suspicious = bool(re.search(r"\\u[dD][89a-fA-F]", text) or _SURROGATE.search(text))
+    suspicious = "\\ud" in text or "\\uD" in text or _broken(text)
     problems: list[Problem] = []
 
     def clean(found: str, path: str) -> str:
-        if not _SURROGATE.search(found):
+        if not _broken(found):
             return found
         message = "half of a character (a lone surrogate) was replaced by U+FFFD"
         problems.append(Problem(path, "lone-surrogate", message, severity="warning", file=file))
-        return _SURROGATE.sub("\ufffd", found)
+        return re.sub(_SURROGATE, "\ufffd", found)
 
     if not isinstance(value, dict | list):
         return clean(value, "$") if isinstance(value, str) else value, problems
@@ -206,7 +214,7 @@ def _checked(value: Any, text: str, file: str, repeated: list[tuple[dict[str, An
         if depth > DEPTH:
             return None, [_bad(text, _too_deep(text), f"nested deeper than {DEPTH} levels", file)]
         for key in duplicates.get(id(node), ()):
-            message = f"the key {_SURROGATE.sub('?', key)!r} is given twice; the last one counts"
+            message = f"the key {re.sub(_SURROGATE, '?', key)!r} is given twice; the last one counts"
             problems.append(Problem(child(path(), key), "duplicate-key", message, severity="warning", file=file))
         if suspicious and isinstance(node, dict):
             renamed = {clean(key, path()): item for key, item in node.items()}

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import copy
-import re
 from collections.abc import Sequence
 from typing import Any, TypeVar, overload
 
@@ -17,9 +16,7 @@ T = TypeVar("T")
 __all__ = ["ProviderRef", "Secret", "Setting", "looks_secret", "setting", "setting_of"]
 
 _KEY = "rocketride_core.setting"
-_SECRET = re.compile(
-    r"api_?key|secret|token(?!s|_?(limit|count))|passw|passphrase|pwd|credential|private_?key|bearer|auth_?key", re.IGNORECASE
-)
+_SECRET = ("apikey", "secret", "passw", "passphrase", "pwd", "credential", "privatekey", "bearer", "authkey")
 
 
 class Secret:
@@ -144,4 +141,6 @@ def setting_of(attribute: attrs.Attribute[Any]) -> Setting:
 
 def looks_secret(name: str) -> bool:
     """Whether a setting or variable of that name most likely holds a secret."""
-    return bool(_SECRET.search(name))
+    bare = name.lower().replace("_", "").replace("-", "")
+    token = "token" in bare and not any(word in bare for word in ("tokens", "tokenlimit", "tokencount"))
+    return token or any(word in bare for word in _SECRET)

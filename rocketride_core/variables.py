@@ -17,11 +17,9 @@ from .settings import looks_secret
 
 __all__ = ["Filled", "Unset", "Variables", "read_dotenv"]
 
-_OPEN = re.compile(r"\$\{(ROCKETRIDE_\w+)(:-|\})")
-_LINE = re.compile(
-    r"""^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=[ \t]*("(?>[^"\\]|\\.)*"|'[^']*'|[^\n]*)""", re.MULTILINE | re.DOTALL
-)
-_SHORT_SECRET = re.compile(r"(^|_)(KEY|TOKEN|AUTH|PASS|PIN)(_|$)", re.IGNORECASE)
+_OPEN = r"\$\{(ROCKETRIDE_\w+)(:-|\})"
+_LINE = r"""(?sm)^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=[ \t]*("(?>[^"\\]|\\.)*"|'[^']*'|[^\n]*)"""
+_SHORT = r"(?i)(^|_)(KEY|TOKEN|AUTH|PASS|PIN)(_|$)"
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
 _NESTING = 8  # of defaults inside defaults
 
@@ -115,7 +113,7 @@ class Variables:
         out: list[str] = []
         at = 0
         ends = _braces(text)
-        for found in _OPEN.finditer(text):
+        for found in re.finditer(_OPEN, text):
             end = ends.get(found.start() + 1)
             if found.start() < at or end is None:
                 continue
@@ -128,7 +126,7 @@ class Variables:
                 filled = text[found.start() : end + 1]
             else:
                 given.append(name)
-                if len(value) >= 4 or looks_secret(name) or _SHORT_SECRET.search(name):
+                if len(value) >= 4 or looks_secret(name) or re.search(_SHORT, name):
                     self.hide(value)
                 filled = value
             out += (text[at : found.start()], filled)
@@ -174,7 +172,7 @@ def read_dotenv(path: Path) -> dict[str, str]:
         OSError: it cannot be read.
     """
     out: dict[str, str] = {}
-    for found in _LINE.finditer(path.read_text("utf-8-sig", "replace")):
+    for found in re.finditer(_LINE, path.read_text("utf-8-sig", "replace")):
         name, value = found.groups()
         if value[:1] == '"' and len(value) > 1 and value.endswith('"'):
             value = re.sub(r"\\(.)", lambda m: _ESCAPES.get(m[1], m[1]), value[1:-1], flags=re.DOTALL)
