@@ -24,12 +24,13 @@ from rocketride_core import Document, Json
 from .backend import Collection, VectorStore, chunk_key, chunk_uuid
 from .filters import Request, Where
 
-__all__ = ["StoreSuite", "chunk"]
+__all__ = ["StoreSuite", "chunk", "vector"]
 
 ALL = Where()
 
 
-def _vector(*values: float) -> memoryview:
+def vector(*values: float) -> memoryview:
+    """A float32 buffer."""
     return memoryview(array("f", values))
 
 
@@ -37,7 +38,7 @@ def chunk(object_id: str, number: int, text: str = "", at: float = 0.0, **metada
     """A chunk whose vector stands at the angle `at`, in degrees, in the plane of the first two of three dimensions."""
     angle = math.radians(at)
     values = {"objectId": object_id, "chunkId": number, "isDeleted": False, **metadata}
-    return Document(text or f"{object_id} {number}", values, _vector(math.cos(angle), math.sin(angle), 0.0))  # type: ignore[arg-type]
+    return Document(text or f"{object_id} {number}", values, vector(math.cos(angle), math.sin(angle), 0.0))  # type: ignore[arg-type]
 
 
 def _keys(documents: Sequence[Document]) -> list[tuple[str, int]]:
@@ -73,14 +74,14 @@ class StoreSuite:
 
     def test_a_search_gives_similarities_best_first(self, store: VectorStore) -> None:
         self.fill(store, chunk("far", 0, at=180), chunk("near", 0, at=0), chunk("side", 0, at=90), chunk("close", 0, at=60))
-        found = store.search(_vector(1, 0, 0), ALL, 3)
+        found = store.search(vector(1, 0, 0), ALL, 3)
         assert _keys(found) == [("near", 0), ("close", 0), ("side", 0)]
         assert [document.score for document in found] == pytest.approx([1.0, 0.75, 0.5], abs=1e-5)
         assert all(document.embedding is None for document in found)
 
     def test_the_length_of_a_vector_does_not_count_for_cosine(self, store: VectorStore) -> None:
         self.fill(store, chunk("a", 0, at=60))
-        assert store.search(_vector(7, 0, 0), ALL, 1)[0].score == pytest.approx(0.75, abs=1e-5)
+        assert store.search(vector(7, 0, 0), ALL, 1)[0].score == pytest.approx(0.75, abs=1e-5)
 
     @pytest.mark.parametrize(("metric", "score"), [("ip", 1 / (1 + math.exp(-2))), ("l2", 1 / (1 + 1))])
     def test_other_metrics(self, store: VectorStore, metric: str, score: float) -> None:
@@ -90,16 +91,16 @@ class StoreSuite:
             return
         store.create(Collection("suite", 3, "model-a", metric))
         store.upsert([chunk("a", 0, at=0)])
-        assert store.search(_vector(2, 0, 0), ALL, 1)[0].score == pytest.approx(score, abs=1e-5)
+        assert store.search(vector(2, 0, 0), ALL, 1)[0].score == pytest.approx(score, abs=1e-5)
         assert store.collection() == Collection("suite", 3, "model-a", metric)
 
     def test_equal_vectors_hide_nothing(self, store: VectorStore) -> None:
         self.fill(store, *(chunk("same", number, at=0) for number in range(400)), chunk("other", 0, at=60))
-        found = store.search(_vector(1, 0, 0), ALL, 500)
+        found = store.search(vector(1, 0, 0), ALL, 500)
         assert len({chunk_key(document) for document in found}) == 401
         assert _keys(found)[-1] == ("other", 0)
         if store.capabilities.exact:
-            assert _keys(store.search(_vector(0.5, 0.8660254, 0), ALL, 1)) == [("other", 0)]
+            assert _keys(store.search(vector(0.5, 0.8660254, 0), ALL, 1)) == [("other", 0)]
 
     def test_metadata_comes_back_unchanged(self, store: VectorStore) -> None:
         given: dict[str, Json] = {
@@ -114,7 +115,7 @@ class StoreSuite:
         }
         document = attrs.evolve(chunk("", 0, "Text 教程\n"), metadata=given, kind="Image")
         self.fill(store, document)
-        for found in (store.select(ALL)[0], store.search(_vector(1, 0, 0), ALL, 1)[0]):
+        for found in (store.select(ALL)[0], store.search(vector(1, 0, 0), ALL, 1)[0]):
             assert dict(found.metadata) == given
             assert (found.text, found.kind) == ("Text 教程\n", "Image")
 
@@ -122,7 +123,7 @@ class StoreSuite:
         self.fill(store, chunk("a", 0, "old", at=0), chunk("a", 1, at=90))
         store.upsert([chunk("a", 0, "new", at=180)])
         assert len(store.ids(ALL)) == 2
-        assert store.search(_vector(-1, 0, 0), ALL, 1)[0].text == "new"
+        assert store.search(vector(-1, 0, 0), ALL, 1)[0].text == "new"
 
     def test_ids_and_delete(self, store: VectorStore) -> None:
         self.fill(store, chunk("a", 0), chunk("a", 1), chunk("b", 0))
@@ -155,7 +156,7 @@ class StoreSuite:
         for name, (filter, keys) in expected.items():
             where = Request.of(filter).where  # type: ignore[arg-type]
             assert sorted(_keys(store.select(where))) == keys, name
-            assert sorted(_keys(store.search(_vector(1, 0, 0), where, 25))) == keys, name
+            assert sorted(_keys(store.search(vector(1, 0, 0), where, 25))) == keys, name
 
     def test_pages_are_disjoint_and_complete(self, store: VectorStore) -> None:
         self.fill(store, *(chunk("a", number) for number in range(7)))
@@ -201,6 +202,6 @@ class StoreSuite:
                 assert again.collection() is None
                 return
             assert again.collection() == Collection("suite", 3, "model-a")
-            assert again.search(_vector(1, 0, 0), ALL, 1)[0].score == pytest.approx(0.75, abs=1e-5)
+            assert again.search(vector(1, 0, 0), ALL, 1)[0].score == pytest.approx(0.75, abs=1e-5)
         finally:
             again.close()

@@ -109,7 +109,8 @@ def test_what_is_stored_is_found_best_first() -> None:
 
 
 def test_one_object_can_store_and_ask() -> None:
-    out = run_node(MemoryStore, send={"documents": [[document("a", 0)]], "questions": [question()]})
+    send: dict[str, list[Any]] = {"documents": [[document("a", 0)]], "questions": [question()]}
+    out = run_node(MemoryStore, send=send)
     assert keys(out["documents"][0]) == [("a", 0)]
 
 

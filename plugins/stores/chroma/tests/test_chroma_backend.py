@@ -10,13 +10,14 @@ import time
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
 from rocketride_core import Document
 from rocketride_store import Collection, VectorStore, Where
-from rocketride_store.testing import StoreSuite, chunk
+from rocketride_store.testing import StoreSuite, chunk, vector
 from rocketride_store_chroma import Chroma
 
 
@@ -92,14 +93,14 @@ def test_a_collection_of_rocketride_is_understood(tmp_path: Path, control: bool)
     from rocketride_store_chroma.backend import ChromaStore, embedded
 
     store = ChromaStore(embedded(tmp_path), "old")
-    client = embedded(tmp_path)
+    client: Any = embedded(tmp_path)
     made = client.create_collection("old", embedding_function=None, metadata={"hnsw:space": "cosine"})
     if control:
         hidden = {"objectId": "schema", "chunkId": 0, "isDeleted": True, "vectorSize": 3, "modelName": "miniLM"}
         made.upsert(ids=["c"], embeddings=[[0.0, 0.0, 0.0]], documents=[""], metadatas=[hidden])
     made.upsert(ids=["x"], embeddings=[[1.0, 0.0, 0.0]], documents=["old text"], metadatas=[{"objectId": "a", "chunkId": 0}])
     assert store.collection() == Collection("old", 3, "miniLM" if control else "", "cosine")
-    found = store.search(memoryview(bytearray(b"\0\0\x80?" + b"\0" * 8)).cast("f"), Where(), 5)
+    found = store.search(vector(1, 0, 0), Where(), 5)
     assert Document("old text", {"objectId": "a", "chunkId": 0}, score=1.0) in found
     client.close()
     store.close()
