@@ -68,7 +68,14 @@ class Parse(Node[ParseConfig]):
         seconds = config.max_seconds if left is None else min(config.max_seconds, left)
         mime_type = blob.mime_type or entry.mime_type
         with blob.path() as path, instance.on_cancel(parser.kill):
-            parts = parser.parse(path, name=name, mime_type=mime_type, options=Options(config.encoding), seconds=seconds)
+            parts = parser.parse(
+                path,
+                name=name,
+                mime_type=mime_type,
+                options=Options(config.encoding),
+                seconds=seconds,
+                cancelled=lambda: instance.cancelled,
+            )
         listened = config.tables != "auto" or instance.wants(TABLE)
         said = False
         for part in parts:

@@ -5,6 +5,7 @@ import json
 import signal
 import subprocess
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock, Timer
@@ -54,30 +55,40 @@ class Parser:
         self._stop("cancelled")
 
     def parse(
-        self, path: Path, *, name: str, mime_type: str = "", options: Options = DEFAULTS, seconds: float = 60.0
+        self,
+        path: Path,
+        *,
+        name: str,
+        mime_type: str = "",
+        options: Options = DEFAULTS,
+        seconds: float = 60.0,
+        cancelled: Callable[[], bool] = bool,
     ) -> list[Part]:
         """All parts of a file, or one ParseError: nothing of a file that fails half-way is given out.
 
         seconds: the time limit for this file, the start of the process included.
+        cancelled: asked once `kill` has an effect, for a cancel that came before that.
         """
         deadline = monotonic() + seconds
         request = {"path": str(path), "name": name, "mime_type": mime_type, "options": options._asdict()}
         try:
-            return self._once(request, seconds, deadline)
+            return self._once(request, seconds, deadline, cancelled)
         except MemoryLimit:
             if not self._served:
                 raise
         # Earlier files may have left the process large; this one gets the whole budget.
         self._drop()
-        return self._once(request, seconds, deadline)
+        return self._once(request, seconds, deadline, cancelled)
 
-    def _once(self, request: dict[str, Any], seconds: float, deadline: float) -> list[Part]:
+    def _once(self, request: dict[str, Any], seconds: float, deadline: float, cancelled: Callable[[], bool]) -> list[Part]:
         process = self._running()
         timer = Timer(max(deadline - monotonic(), 0), self._stop, ["time"])
         timer.daemon = True
         with self._lock:
             self._busy, self._ended_by = True, ""
         timer.start()
+        if cancelled():
+            self.kill()
         try:
             parts, end = self._exchange(process, {**request, "seconds": seconds})
         except (EOFError, OSError) as error:

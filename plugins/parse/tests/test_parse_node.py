@@ -143,6 +143,7 @@ def test_cancel_stops_the_parser(slow_xlsx):
         assert pipeline.run(Entry("b"), TAGS(Blob.of(b"fine"))).checked()[TEXT] == ["fine"]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="RLIMIT_AS and /proc")
 def test_memory_limit_and_nothing_left_behind(bomb_docx, make, tmp_path):
     files = [make[kind](tmp_path / f"a.{kind}") for kind in ("pdf", "docx", "pptx", "xlsx")]

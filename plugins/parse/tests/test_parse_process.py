@@ -117,11 +117,14 @@ def test_cancel_from_another_thread(parser, slow_xlsx, small):
     with pytest.raises(ParseCancelled, match=r"^slow\.xlsx: cancelled"):
         parser.parse(slow_xlsx, name="slow.xlsx")
     timer.join()
+    with pytest.raises(ParseCancelled):
+        parser.parse(slow_xlsx, name="slow.xlsx", cancelled=lambda: True)
     parser.kill()
     assert texts(parser.parse(small, name="small.txt")) == ["A small text."], "a kill while idle harms nothing"
 
 
 @linux
+@pytest.mark.slow
 def test_memory_limit(bomb_docx, small):
     with Parser(200 << 20) as parser:
         for _ in range(2):
@@ -131,6 +134,7 @@ def test_memory_limit(bomb_docx, small):
 
 
 @linux
+@pytest.mark.slow
 def test_a_file_after_large_ones_has_the_whole_budget(tmp_path):
     big = tmp_path / "big.txt"
     big.write_text("word and another word\n" * 700_000)
@@ -139,6 +143,7 @@ def test_a_file_after_large_ones_has_the_whole_budget(tmp_path):
             assert len(texts(parser.parse(big, name="big.txt"))) == 1
 
 
+@pytest.mark.slow
 def test_many_files_leave_no_process_or_descriptor(small, make, tmp_path):
     broken = tmp_path / "broken.pdf"
     broken.write_bytes(b"%PDF-1.7 nothing")
