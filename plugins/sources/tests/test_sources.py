@@ -32,12 +32,17 @@ class TestChat(NodeSuite):
     node = Chat
 
 
+FILE = Blob.of(b"%PDF", mime_type="application/pdf", name="a.pdf")
+
+
 class TestWebhook(NodeSuite):
     node = Webhook
+    send = {"tags": [FILE], "text": ["a"], "audio": [FILE], "video": [FILE], "image": [FILE], "questions": [Question.of("q")]}
 
 
 class TestDropper(NodeSuite):
     node = Dropper
+    send = {"tags": [FILE]}
 
 
 class Sink(Node[None]):
@@ -82,9 +87,8 @@ def test_a_question_goes_through(source: type[Node[Any]]) -> None:
 
 @pytest.mark.parametrize("source", [Dropper, Webhook])
 def test_a_file_goes_through(source: type[Node[Any]]) -> None:
-    blob = Blob.of(b"%PDF", mime_type="application/pdf", name="a.pdf")
     with Kernel(nodes=[source, Sink]).load(pipe(source, TAGS)) as pipeline:
-        assert pipeline.run(Entry("a.pdf"), TAGS(blob)).checked()[TAGS] == [blob]
+        assert pipeline.run(Entry("a.pdf"), TAGS(FILE)).checked()[TAGS] == [FILE]
 
 
 def test_the_mime_type_decides_among_wired_lanes() -> None:
