@@ -20,6 +20,9 @@ from .limits import Limits
 from .live import LiveInstance
 from .node import Node
 from .relay import Hosts, Relay
+from .toolbox import Tool
+from .toolrunner import ToolRunner
+from .toolschema import class_tools
 
 if TYPE_CHECKING:
     from .loop import KernelLoop
@@ -62,6 +65,8 @@ class Bound:
         self.limits = Limits()
         self.nodes: list[Node[Any]] = [_make(part.cls, part.config, part.component.id, part.component.name) for part in plan.parts]
         self.relays = [Relay(node, hosts, invoke) for node in self.nodes]
+        self.toolrunner = ToolRunner(self)
+        self._tools: dict[int, list[Tool]] = {}
         self._loop: KernelLoop | None = None
         self._lock = Lock()
         self._workers = local()
@@ -84,6 +89,15 @@ class Bound:
     def callees(self, node: int, control: str) -> Sequence[int]:
         number = self.plan.controls.get(control)
         return () if number is None else self.compiled.callees(node, number)
+
+    def static_tools(self, node: int) -> list[Tool]:
+        """The tools of a node that are methods, under full names."""
+        found = self._tools.get(node)
+        if found is None:
+            owner = self.nodes[node]
+            tools = class_tools(type(owner)) if owner.manifest.tools else []
+            found = self._tools[node] = [attrs.evolve(tool, name=f"{owner.id}.{tool.name}") for tool in tools]
+        return found
 
     # ---- begin and end
 
@@ -125,6 +139,7 @@ class Bound:
                 failed.append(wrap(error, self.nodes[index].id, "end", "", ""))
             self._close_workers(index, failed)
             self._leave(index, None, failed)
+        self.toolrunner.close()
         if self._loop is not None:
             self._loop.close()
         self.limits.close()

@@ -138,7 +138,7 @@ class _Compiler:
         self.resolved[component.id] = resolved
         found = list(resolved.problems)
         made: Any = None
-        if cls.config_class is not None and not any(p.severity == "error" for p in found):
+        if cls.config_class is not None:
             made, wrong = build(cls.config_class, resolved.values, at=resolved.at, paths=resolved.paths)
             found.extend(wrong)
         self.problems.extend(attrs.evolve(p, component=component.id) for p in found)

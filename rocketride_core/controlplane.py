@@ -4,13 +4,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from itertools import count
-from threading import local
+from threading import RLock, local
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+import attrs
+
 from .controls import TOOL, Caller, Control, Served
-from .errors import RunError
+from .errors import RunError, ToolError, ToolFailure, UnknownTool
+from .payloads import Arguments, Json
+from .plainjson import plain_json
+from .toolbox import Tool
 
 if TYPE_CHECKING:
     from .flight import Flight
@@ -18,7 +22,7 @@ if TYPE_CHECKING:
 
 I = TypeVar("I")  # noqa: E741
 
-__all__ = ["Catalog", "invoke", "provide"]
+__all__ = ["Catalog", "Slot", "current_run", "invoke", "provide"]
 
 _calls = count(1)
 _thread = local()
@@ -30,16 +34,6 @@ def current_run(flight: Flight) -> str:
         if at is flight:
             return cast(str, run)
     return flight.entry.name or "entry"
-
-
-@contextmanager
-def in_run(flight: Flight) -> Iterator[None]:
-    runs = _thread.__dict__.setdefault("runs", [])
-    runs.append((flight, f"call {next(_calls)}"))
-    try:
-        yield
-    finally:
-        runs.pop()
 
 
 def callees(instance: LiveInstance, control: Control[Any]) -> Sequence[LiveInstance]:
@@ -74,19 +68,127 @@ def provide(instance: LiveInstance, control: Control[I]) -> Sequence[Served[I]]:
     return served
 
 
+@attrs.frozen
+class Slot:
+    """One tool as one caller sees it: the tool by its full name, its provider's control instance, what serialises its calls."""
+
+    tool: Tool
+    callee: LiveInstance
+    lock: RLock | None  # type: ignore[valid-type]
+    wrapped: Callable[..., Any] | None
+
+
 class Catalog:
-    """See `toolbox.ToolCatalog`."""
+    """The `ToolCatalog` of one instance; made at the first use in an entry, static tools first, then listed ones."""
 
     def __init__(self, instance: LiveInstance) -> None:
-        self._instance = instance
+        self._flight = instance.flight
+        self._slots: dict[str, Slot] = {}
+        self._broken: dict[str, ToolFailure] = {}
+        for callee in callees(instance, TOOL):
+            self._add(callee)
 
     @staticmethod
     def of(instance: LiveInstance) -> Catalog:
-        return Catalog(instance)
+        memo = instance.flight.more.memo
+        key = ("tools", instance._index, instance._control)
+        found = memo.get(key)
+        if found is None:
+            found = memo.setdefault(key, Catalog(instance))
+        return cast(Catalog, found)
+
+    def _add(self, callee: LiveInstance) -> None:
+        bound, index = self._flight.bound, callee._index
+        id = callee.node.id
+        wrapped = bound.relays[index].wrapped("invoke_tool")
+        lock = self._flight.more.memo.setdefault(("lock", index), RLock())
+        try:
+            tools = [*bound.static_tools(index), *_listed(callee)]
+        except Exception as error:
+            failure = ToolFailure(f"{id} cannot list its tools: {error or type(error).__name__}", tool=id, component=id)
+            failure.__cause__ = error
+            self._broken[id] = failure
+            return
+        for tool in tools:
+            self._slots[tool.name] = Slot(tool, callee, None if tool.concurrent else lock, wrapped)
+
+    def __iter__(self) -> Iterator[Tool]:
+        """Every tool.
+
+        Raises:
+            ToolFailure: a provider cannot list its tools.
+        """
+        if self._broken:
+            raise next(iter(self._broken.values()))
+        return iter([slot.tool for slot in self._slots.values()])
+
+    def find(self, name: str) -> Slot:
+        slot = self._slots.get(name)
+        if slot is None:
+            for id, failure in self._broken.items():
+                if name.startswith(f"{id}."):
+                    raise failure
+            raise UnknownTool(f"{name}: unknown tool; there are {', '.join(self._slots) or 'none'}", tool=name)
+        return slot
+
+    def check(self, name: str, arguments: Arguments, /) -> None:
+        self.find(name).tool.checked(arguments)
+
+    def call(self, name: str, arguments: Arguments, /, *, timeout: float | None = None) -> Json:
+        slot = self.find(name)
+        return self._flight.bound.toolrunner.call(self._flight, slot, slot.tool.checked(arguments), timeout)
+
+    def call_all(self, calls: Sequence[tuple[str, Arguments]], /) -> Sequence[Json | ToolError]:
+        return self._flight.bound.toolrunner.call_all(self, calls)
 
 
-def invoke(instance: Any, name: str, arguments: Any) -> Any:
-    raise RunError("tools come with the control plane")
+def _listed(callee: LiveInstance) -> list[Tool]:
+    """What the provider's `list_tools` (and those of host plugins) say, under full names; asked once an entry."""
+    memo, key = callee.flight.more.memo, ("listed", callee._index)
+    if key not in memo:
+        hook = callee.flight.bound.relays[callee._index].hook("list_tools")
+        told = (hook(callee) or ()) if hook is not None else ()
+        flat = [tool for item in told for tool in ([item] if isinstance(item, Tool) else item or ())]
+        memo[key] = [attrs.evolve(tool, name=f"{callee.node.id}.{tool.name}") for tool in flat]
+    return cast("list[Tool]", memo[key])
 
 
-_Callable = Callable[..., Any]
+def run_slot(flight: Flight, slot: Slot, arguments: Arguments) -> Json:
+    """One call on this thread, serialised and wrapped as its slot says.
+
+    Raises:
+        ToolError: any of its kinds.
+    """
+    runs = _thread.__dict__.setdefault("runs", [])
+    runs.append((flight, f"call {next(_calls)}"))
+    try:
+        if slot.lock is None:
+            return _guarded(slot, arguments)
+        with slot.lock:
+            return _guarded(slot, arguments)
+    finally:
+        runs.pop()
+
+
+def _guarded(slot: Slot, arguments: Arguments) -> Json:
+    name = slot.tool.name
+    try:
+        if slot.wrapped is not None:
+            return cast(Json, slot.wrapped(instance=slot.callee, name=name, arguments=arguments))
+        return plain_json(slot.tool.call(slot.callee, arguments))
+    except ToolError as error:
+        error.tool = error.tool or name
+        raise
+    except Exception as error:
+        inner = error.component if isinstance(error, RunError) else ""
+        component = inner or slot.callee.node.id
+        raise ToolFailure(f"{name}: {error or type(error).__name__}", tool=name, component=component) from error
+
+
+def invoke(instance: LiveInstance, name: str, arguments: Arguments) -> Json:
+    """The kernel's own part of `invoke_tool`: hosts may have rewritten the arguments."""
+    bound, index = instance.flight.bound, instance._index
+    tool = next((t for t in (*bound.static_tools(index), *_listed(instance)) if t.name == name), None)
+    if tool is None:
+        raise UnknownTool(f"{name}: unknown tool; a host plugin may change the arguments of a call, not its name", tool=name)
+    return plain_json(tool.call(instance, arguments))

@@ -187,7 +187,8 @@ def wrap(error: BaseException, component: str, phase: str, lane: str, entry: str
         error.component, error.phase, error.lane, error.entry = error.component or component, phase, lane, entry
         return error
     plain = str(error)
-    if not isinstance(error, (RunError, OSError)) and type(error).__module__ == "builtins" or not plain:
+    # The text of these alone ('x', "'NoneType' object …") says little to somebody who has not written the node.
+    if isinstance(error, (LookupError, TypeError, AttributeError, NameError, AssertionError, ArithmeticError)) or not plain:
         plain = f"{type(error).__name__}: {plain}" if plain else type(error).__name__
     code = error.code if isinstance(error, RunError) else ""
     told = RunError(f"{component}: {plain}", code=code, component=component, phase=phase, lane=lane, entry=entry)

@@ -33,7 +33,7 @@ class Kernel:
 
     Parameters:
         plugins: host plugins of this kernel, beside those installed under the entry point group `rocketride.plugins`.
-        nodes: node classes of the host, found like installed ones.
+        nodes: node classes of the host; they win over installed ones of the same provider.
         env: variables for `${ROCKETRIDE_…}`; they win over `.env` in the working directory, that over the process environment.
         workers: threads of each pipeline; 0 is the CPU count, at least 4.
         tool_timeout: seconds for every tool call; None is no limit.

@@ -100,7 +100,8 @@ class LiveInstance(_native.Instance):
 
     def report(self, error: Exception, /) -> None:
         flight = self.flight
-        flight.record(self.node.id, PHASES[self._phase], flight.bound.lane_name(self._lane), error)
+        phase = "tool" if self._control and not self._phase else PHASES[self._phase]
+        flight.record(self.node.id, phase, flight.bound.lane_name(self._lane), error)
 
     def count(self, name: str, amount: float, /) -> None:
         self.flight.count(self.node.id, name, amount)

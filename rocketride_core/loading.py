@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from .errors import InvalidNode, PluginError, PluginLoad
+from .errors import InvalidNode, PluginLoad
 
 if TYPE_CHECKING:
     from .node import Node
 
-__all__ = ["Listing", "is_class", "load", "load_node", "named", "target"]
+__all__ = ["Listing", "load", "load_node", "named", "target"]
 
 
 @attrs.frozen
@@ -62,16 +62,6 @@ def load(one: Listing) -> Any:
             lacks = f"{named(one)} declares '{one.provider}' as {one.target}, but {module} has no {names}"
             raise PluginLoad(lacks, distribution=one.distribution) from error
     return found
-
-
-def is_class(one: Listing, cls: type[Any]) -> bool:
-    if target(cls) == one.target:
-        return True
-    try:
-        # The entry point may name a package that only re-exports the class.
-        return load_node(one) is cls
-    except PluginError:
-        return False
 
 
 def load_node(one: Listing) -> type[Node[Any]]:

@@ -18,7 +18,7 @@ import attrs
 from .distinfo import CORE, fits
 from .errors import DuplicateProvider, PluginError
 from .index import Distribution, cache_folder, installed
-from .loading import Listing, is_class, load, load_node, named, target
+from .loading import Listing, load, load_node, named, target
 
 if TYPE_CHECKING:
     from .node import Node
@@ -53,7 +53,7 @@ class Registry:
     """What this installation offers. Making one reads nothing; the index is read at the first question.
 
     Parameters:
-        nodes: node classes of the host, found like installed ones.
+        nodes: node classes of the host; they win over installed ones of the same provider.
         path: folders to search, `sys.path` where it is not given.
         cache: folder of the index; the user's cache folder where it is not given.
         rescan: do not believe the cached index.
@@ -82,7 +82,9 @@ class Registry:
     def listings(self) -> Sequence[Listing]:
         """Every provider, alphabetically, no node imported. One that is claimed twice is listed twice, with the problem."""
         out = [Listing(name, target(cls)) for name, classes in self._own.items() for cls in classes]
-        for claims in self._read().values():
+        for provider, claims in self._read().items():
+            if provider in self._own:
+                continue
             if len(claims) == 1:
                 out += claims
                 continue
@@ -97,7 +99,7 @@ class Registry:
 
         Raises:
             UnknownProvider: nothing that is installed has it.
-            DuplicateProvider: two distributions, or one and the host, claim it.
+            DuplicateProvider: two distributions, or two classes of the host, claim it.
             PluginLoad: it cannot be imported, lacks its class, has another provider than its entry point, or was built for
                 another core.
             InvalidNode: its class breaks a rule of the node API.
@@ -161,19 +163,13 @@ class Registry:
         if len(own) > 1:
             names = " and ".join(map(target, own))
             raise DuplicateProvider(f"'{provider}' is claimed by two classes of the host: {names}; leave one out")
+        if own:  # what a host hands in wins over what is installed: a test replaces a node by its double
+            return own[0]
         if len({one.distribution for one in claims}) > 1:
             names = " and ".join(named(one) for one in claims)
             raise DuplicateProvider(
                 f"'{provider}' is claimed by {names}; uninstall one of them", distribution=claims[0].distribution
             )
-        if own and claims and not is_class(claims[0], own[0]):
-            raise DuplicateProvider(
-                f"'{provider}' is claimed by the host's {target(own[0])} and by {named(claims[0])}; "
-                "leave the one out, or uninstall the other",
-                distribution=claims[0].distribution,
-            )
-        if own:
-            return own[0]
         if claims:
             return load_node(claims[0])
         behind = self._data("aliases").get(provider, "")

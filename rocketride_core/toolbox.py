@@ -39,6 +39,16 @@ class Tool:
     concurrent: bool = False
     timeout: float | None = None
 
+    def checked(self, arguments: Arguments) -> Arguments:
+        """The arguments, validated against the schema (compiled once).
+
+        Raises:
+            ToolInput: `path` is the JSON path of the offending value.
+        """
+        from .toolschema import validator
+
+        return validator(self)(arguments)
+
 
 class ToolCatalog(Protocol):
     """The tools wired to a node, by full name."""
