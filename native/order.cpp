@@ -30,7 +30,8 @@ std::vector<int> Orders::flush(const std::vector<int>& nodes) {
         std::vector<int> loop_of(size, -1);
         for (std::size_t n = 0; n < found.size(); ++n)
             for (int node : found[n]) loop_of[node] = static_cast<int>(n);
-        edges.erase(std::remove_if(edges.begin(), edges.end(), [&](const Edge& e) { return loop_of[e.from] >= 0 && loop_of[e.from] == loop_of[e.to]; }), edges.end());
+        auto in_a_loop = [&](const Edge& e) { return loop_of[e.from] >= 0 && loop_of[e.from] == loop_of[e.to]; };
+        edges.erase(std::remove_if(edges.begin(), edges.end(), in_a_loop), edges.end());
         for (std::vector<int> chain : found) {
             std::stable_sort(chain.begin(), chain.end(), [&](int a, int b) { return last_place_[nodes[a]] < last_place_[nodes[b]]; });
             for (std::size_t n = 1; n < chain.size(); ++n) edges.push_back({chain[n - 1], chain[n]});

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 // A bounded first-in-first-out queue of tickets between submitters and worker threads. No Python, no text for users.
 //
-// All functions may be called on any thread. They neither throw (but for the constructor and drop_queued, on want of memory)
-// nor call back. No thread may be inside when the pool is destroyed. Every wait ends after `timeout` seconds (0 or less: do not wait), so that callers can wait in slices.
+// All functions may be called on any thread; none may be inside when the pool is destroyed. They neither throw (but for the
+// constructor and drop_queued, on want of memory) nor call back. Every wait ends after `timeout` seconds (0 or less: do not
+// wait), so that callers can wait in slices.
 #pragma once
 
 #include <condition_variable>

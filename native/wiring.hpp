@@ -52,7 +52,8 @@ void sort_by_key(std::vector<Link>& links) {
 /// The part of links sorted by key that agrees in the first two numbers.
 template <typename Link>
 auto slice(const std::vector<Link>& links, int first, int second) {
-    auto less = [](const Link& a, const Link& b) { return std::make_pair(std::get<0>(key(a)), std::get<1>(key(a))) < std::make_pair(std::get<0>(key(b)), std::get<1>(key(b))); };
+    auto slot = [](const Link& link) { return std::make_pair(std::get<0>(key(link)), std::get<1>(key(link))); };
+    auto less = [&](const Link& a, const Link& b) { return slot(a) < slot(b); };
     return std::equal_range(links.begin(), links.end(), Link{first, second, -1}, less);
 }
 
