@@ -18,6 +18,7 @@ struct Target {
     std::int32_t slot = -1;
     std::int32_t lane = -1;
     void* handler = nullptr;
+    void* owner = nullptr;      // what the handler is called on, where it is a plain method
     std::uint64_t allowed = 0;  // the output lanes this handler may cause, one bit each
 };
 

@@ -23,12 +23,17 @@ PyObject* own_hook(ProgramData& data, nb::handle hook) { return hook.is_none() ?
 
 BoundNode bind_node(ProgramData& data, nb::handle item) {
     BoundNode node;
+    const nb::object method_type = nb::module_::import_("types").attr("MethodType");
     for (nb::handle pair : nb::object(item[0])) {
         node.outs.push_back(own(data, pair[0]));
         node.out_lanes.push_back(nb::cast<int>(pair[1]));
     }
     for (nb::handle triple : nb::object(item[1])) {
-        node.handlers.push_back({nb::cast<int>(triple[0]), own(data, triple[1]), nb::cast<std::uint64_t>(triple[2])});
+        nb::object callable = triple[1];
+        const bool method = PyObject_TypeCheck(callable.ptr(), reinterpret_cast<PyTypeObject*>(method_type.ptr()));
+        PyObject* owner = method ? own(data, callable.attr("__self__")) : nullptr;
+        PyObject* function = own(data, method ? nb::object(callable.attr("__func__")) : callable);
+        node.handlers.push_back({nb::cast<int>(triple[0]), function, owner, nb::cast<std::uint64_t>(triple[2])});
     }
     node.open = own_hook(data, nb::object(item[2]));
     node.flush = own_hook(data, nb::object(item[3]));

@@ -75,7 +75,7 @@ void close_exits(FlightObject* flight, InstanceObject* instance) {
 bool open_slot(FlightObject* flight, std::size_t n) {
     InstanceObject* instance = flight->instances[n];
     const SlotPlan& plan = *instance->plan;
-    const bool good = !plan.open || attempt(flight, instance, Phase::open, -1, plan.declared, static_cast<PyObject*>(plan.open), nullptr);
+    const bool good = !plan.open || attempt(flight, instance, Phase::open, -1, plan.declared, static_cast<PyObject*>(plan.open), nullptr, nullptr);
     if (good) {
         instance->opened = true;
     } else {
@@ -137,6 +137,30 @@ PyObject* flight_send(PyObject* self, PyObject* const* args, Py_ssize_t n) {
     Py_RETURN_NONE;
 }
 
+/// open, then send each (lane, payload) of a tuple: one call for the whole input of most entries.
+PyObject* flight_feed(PyObject* self, PyObject* packets) {
+    PyObject* opened = flight_open(self, nullptr);
+    if (!opened) return nullptr;
+    Py_DECREF(opened);
+    const Py_ssize_t count = PyTuple_Check(packets) ? PyTuple_Size(packets) : -1;
+    if (count < 0) {
+        PyErr_SetString(PyExc_TypeError, "packets are a tuple");
+        return nullptr;
+    }
+    for (Py_ssize_t n = 0; n < count; ++n) {
+        PyObject* packet = PyTuple_GetItem(packets, n);
+        if (!PyTuple_Check(packet) || PyTuple_Size(packet) != 2) {
+            PyErr_Format(PyExc_TypeError, "an input is a packet, as in TEXT(\"abc\"), not %R", packet);
+            return nullptr;
+        }
+        PyObject* const pair[2] = {PyTuple_GetItem(packet, 0), PyTuple_GetItem(packet, 1)};
+        PyObject* sent = flight_send(self, pair, 2);
+        if (!sent) return nullptr;
+        Py_DECREF(sent);
+    }
+    Py_RETURN_NONE;
+}
+
 PyObject* flight_finish(PyObject* self, PyObject*) {
     FlightObject* flight = reinterpret_cast<FlightObject*>(self);
     if (flight->ended || !flight->instances) Py_RETURN_NONE;
@@ -145,7 +169,7 @@ PyObject* flight_finish(PyObject* self, PyObject*) {
     const auto flush = [&](std::size_t n) {
         InstanceObject* instance = flight->instances[n];
         const SlotPlan& plan = *instance->plan;
-        if (plan.flush) attempt(flight, instance, Phase::flush, -1, plan.declared, static_cast<PyObject*>(plan.flush), nullptr);
+        if (plan.flush) attempt(flight, instance, Phase::flush, -1, plan.declared, static_cast<PyObject*>(plan.flush), nullptr, nullptr);
     };
     for (std::size_t n = 0; n < layout.lane_slots && !flight->stopped; ++n) flush(n);
     for (std::size_t n = count; n-- > layout.lane_slots && !flight->stopped;) flush(n);
@@ -153,7 +177,7 @@ PyObject* flight_finish(PyObject* self, PyObject*) {
         InstanceObject* instance = flight->instances[n];
         if (!instance || !instance->opened) return;
         const SlotPlan& plan = *instance->plan;
-        if (plan.close) attempt(flight, instance, Phase::close, -1, 0, static_cast<PyObject*>(plan.close), nullptr);
+        if (plan.close) attempt(flight, instance, Phase::close, -1, 0, static_cast<PyObject*>(plan.close), nullptr, nullptr);
         close_exits(flight, instance);
     };
     for (std::size_t n = 0; n < layout.lane_slots; ++n) close(n);
@@ -295,6 +319,7 @@ PyMethodDef methods[] = {
     {"open", flight_open, METH_NOARGS, "open($self, /)\n--\n\nMake and open all instances, on the calling thread; failures are recorded."},
     {"send", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)(void)>(flight_send)), METH_FASTCALL,
      "send($self, lane, payload, /)\n--\n\nFeed the root's output lane; failures inside are recorded."},
+    {"feed", flight_feed, METH_O, "feed($self, packets, /)\n--\n\nOpen, then send each packet of a tuple."},
     {"finish", flight_finish, METH_NOARGS, "finish($self, /)\n--\n\nFlush, then close what was opened."},
     {"stop", flight_stop, METH_NOARGS, "stop($self, /)\n--\n\nFrom now on every emit raises EntryStopped."},
     {"wants", flight_wants, METH_O, "wants($self, lane, /)\n--\n\nIs anyone wired to this output of the root?"},
@@ -327,11 +352,11 @@ bool Host::stopped() const { return flight->stopped; }
 
 void Host::call(const Target& target, void* payload) {
     attempt(flight, flight->instances[target.slot], Phase::handler, target.lane, target.allowed, static_cast<PyObject*>(target.handler),
-            static_cast<PyObject*>(payload));
+            static_cast<PyObject*>(target.owner), static_cast<PyObject*>(payload));
 }
 
 bool attempt(FlightObject* flight, InstanceObject* instance, Phase phase, std::int32_t lane, std::uint64_t allowed, PyObject* callable,
-             PyObject* payload) {
+             PyObject* owner, PyObject* payload) {
     // A node in a loop may be entered again while it runs: what was current comes back afterwards.
     InstanceObject* const outer = flight->current;
     const Phase phase_before = instance->phase;
@@ -342,8 +367,9 @@ bool attempt(FlightObject* flight, InstanceObject* instance, Phase phase, std::i
     instance->allowed = allowed;
     flight->current = instance;
     const std::int32_t span = flight->spans ? begin_span(flight, *instance->plan, phase, lane, payload) : -1;
-    PyObject* argv[3] = {nullptr, reinterpret_cast<PyObject*>(instance), payload};
-    PyObject* result = PyObject_Vectorcall(callable, argv + 1, (payload ? 2u : 1u) | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
+    PyObject* argv[4] = {nullptr, owner, reinterpret_cast<PyObject*>(instance), payload};
+    const std::size_t count = (owner ? 1u : 0u) + (payload ? 2u : 1u);
+    PyObject* result = PyObject_Vectorcall(callable, argv + (owner ? 1 : 2), count | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
     if (!result) fail(flight, instance->plan->node, phase, lane);
     if (span >= 0) end_span(flight, span, result != nullptr);
     instance->phase = phase_before;

@@ -139,8 +139,8 @@ PyMethodDef methods[] = {
     {"state", instance_state, METH_O, "state($self, cls, /)\n--\n\nWhat belongs to this entry: cls() on first use, one per class."},
     {"wants", instance_wants, METH_O, "wants($self, lane, /)\n--\n\nIs anyone wired to this output lane?"},
     {nullptr, nullptr, 0, nullptr}};
-PyGetSetDef members[] = {{"_flight", get_flight, nullptr, nullptr, nullptr},
-                         {"_index", get_node, nullptr, nullptr, nullptr},
+PyGetSetDef members[] = {{"flight", get_flight, nullptr, nullptr, nullptr},
+                         {"index", get_node, nullptr, nullptr, nullptr},
                          {"_control", get_control, nullptr, nullptr, nullptr},
                          {"_phase", get_phase, nullptr, nullptr, nullptr},
                          {"_lane", get_lane, nullptr, nullptr, nullptr},

@@ -22,7 +22,7 @@ void add_outs(Layout& layout, SlotPlan& plan, const BoundNode& bound, const Comp
             if (lane_slot[static_cast<std::size_t>(consumer)] < 0) continue;
             for (const BoundHandler& handler : nodes[static_cast<std::size_t>(consumer)].handlers) {
                 if (handler.lane != out.lane) continue;
-                layout.targets.push_back({lane_slot[static_cast<std::size_t>(consumer)], out.lane, handler.callable, handler.allowed});
+                layout.targets.push_back({lane_slot[static_cast<std::size_t>(consumer)], out.lane, handler.callable, handler.owner, handler.allowed});
             }
         }
         out.count = static_cast<std::uint32_t>(layout.targets.size()) - out.first;

@@ -18,7 +18,8 @@ namespace rocketride {
 /// What Python tells of one node: its output lanes, its bound handlers and hooks. References are owned by Program.
 struct BoundHandler {
     int lane = -1;
-    PyObject* callable = nullptr;
+    PyObject* callable = nullptr;  // a function with its owner apart saves a call through the bound method
+    PyObject* owner = nullptr;
     std::uint64_t allowed = 0;
 };
 struct BoundNode {
@@ -107,7 +108,7 @@ PyObject* make_program(const Compiled& compiled, std::unique_ptr<ProgramData> da
 
 /// Runs one hook or handler of an instance; what it lets out is recorded on the flight, which then stops. True: it returned.
 bool attempt(FlightObject* flight, InstanceObject* instance, Phase phase, std::int32_t lane, std::uint64_t allowed, PyObject* callable,
-             PyObject* payload);
+             PyObject* owner, PyObject* payload);
 InstanceObject* make_instance(FlightObject* flight, const SlotPlan* plan);
 /// Finds the output lane: by identity, then by name. -1: not declared, -2: an exception is set.
 int find_out(const Layout& layout, const SlotPlan& plan, PyObject* lane);

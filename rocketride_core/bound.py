@@ -56,10 +56,13 @@ class Bound:
     Parameters:
         plan: without errors.
         hosts: the host plugins that were registered when it was opened.
+        redact: hides secrets in what people and programs get to read.
     """
 
-    def __init__(self, plan: Plan, hosts: Hosts, settings: Settings, tracer: Tracer | None = None) -> None:
-        self.plan, self.hosts, self.settings, self.tracer = plan, hosts, settings, tracer
+    def __init__(
+        self, plan: Plan, hosts: Hosts, settings: Settings, tracer: Tracer | None = None, redact: Callable[[str], str] = str
+    ) -> None:
+        self.plan, self.hosts, self.settings, self.tracer, self.redact = plan, hosts, settings, tracer, redact
         self.compiled = plan.compiled
         self.owners = frozenset((*plan.compiled.starts, *plan.compiled.roots))
         self.limits = Limits()
@@ -123,7 +126,7 @@ class Bound:
                 failure = error
                 if isinstance(error, RunError) and error.phase:
                     raise
-                raise wrap(failure, node.id, "begin", "", "") from failure
+                raise wrap(failure, node.id, "begin", "", "", self.redact) from failure
             self._begun.append(index)
 
     def end(self) -> list[RunError]:
@@ -179,9 +182,6 @@ class Bound:
                 failed.append(told)
 
     # ---- entries
-
-    def open(self, flight: Flight) -> None:
-        flight.open()
 
     def finish(self, flight: Flight) -> None:
         flight.finish()

@@ -15,6 +15,7 @@ from .expansion import expand
 from .pipefile import Component, PipeFile
 from .profiles import Resolved, resolve
 from .registry import Registry, UnknownProvider
+from .settings import Secret
 from .structure import build, keys_of
 from .variables import Unset, Variables
 
@@ -141,8 +142,17 @@ class _Compiler:
         if cls.config_class is not None:
             made, wrong = build(cls.config_class, resolved.values, at=resolved.at, paths=resolved.paths)
             found.extend(wrong)
+            self.hide(made)
         self.problems.extend(attrs.evolve(p, component=component.id) for p in found)
         return made
+
+    def hide(self, config: Any) -> None:
+        """A secret that stands in the file itself is as secret as one from a variable."""
+        if isinstance(config, Secret):
+            self.variables.hide(config.reveal())
+        elif attrs.has(type(config)):
+            for field in attrs.fields(type(config)):
+                self.hide(getattr(config, field.name))
 
     def one_class_a_lane(self, parts: Sequence[Part]) -> None:
         known: dict[str, tuple[Any, str]] = {}

@@ -46,7 +46,7 @@ def callees(instance: LiveInstance, control: Control[Any]) -> Sequence[LiveInsta
     if control not in node.spec.needs:
         text = f"{node.id} asked for one '{control.name}', but its spec has no needs={{{control.name.upper()}: ONE}}"
         raise RunError(text, code="undeclared-need", component=node.id)
-    found = [flight.control(index) for index in flight.bound.callees(instance._index, control.name)]
+    found = [flight.control(index) for index in flight.bound.callees(instance.index, control.name)]
     if any(one is None for one in found):
         raise RunError(f"{node.id} asked for '{control.name}' after the entry was closed", code="emit-after-close", component=node.id)
     return cast("Sequence[LiveInstance]", found)
@@ -61,7 +61,7 @@ def provide(instance: LiveInstance, control: Control[I]) -> Sequence[Served[I]]:
     for callee in callees(instance, control):
         node = callee.node
         service = getattr(node, node.manifest.serves[control.name])(callee, caller)
-        wrapped = flight.bound.relays[callee._index].wrapped("wrap_control")
+        wrapped = flight.bound.relays[callee.index].wrapped("wrap_control")
         if wrapped is not None:
             service = wrapped(instance=callee, control=control, service=service)
         served.append(Served(node.id, node.title, service))
@@ -91,14 +91,14 @@ class Catalog:
     @staticmethod
     def of(instance: LiveInstance) -> Catalog:
         memo = instance.flight.more.memo
-        key = ("tools", instance._index, instance._control)
+        key = ("tools", instance.index, instance._control)
         found = memo.get(key)
         if found is None:
             found = memo.setdefault(key, Catalog(instance))
         return cast(Catalog, found)
 
     def _add(self, callee: LiveInstance) -> None:
-        bound, index = self._flight.bound, callee._index
+        bound, index = self._flight.bound, callee.index
         id = callee.node.id
         wrapped = bound.relays[index].wrapped("invoke_tool")
         lock = self._flight.more.memo.setdefault(("lock", index), RLock())
@@ -144,9 +144,9 @@ class Catalog:
 
 def _listed(callee: LiveInstance) -> list[Tool]:
     """What the provider's `list_tools` (and those of host plugins) say, under full names; asked once an entry."""
-    memo, key = callee.flight.more.memo, ("listed", callee._index)
+    memo, key = callee.flight.more.memo, ("listed", callee.index)
     if key not in memo:
-        hook = callee.flight.bound.relays[callee._index].hook("list_tools")
+        hook = callee.flight.bound.relays[callee.index].hook("list_tools")
         told = (hook(callee) or ()) if hook is not None else ()
         flat = [tool for item in told for tool in ([item] if isinstance(item, Tool) else item or ())]
         memo[key] = [attrs.evolve(tool, name=f"{callee.node.id}.{tool.name}") for tool in flat]
@@ -187,7 +187,7 @@ def _guarded(slot: Slot, arguments: Arguments) -> Json:
 
 def invoke(instance: LiveInstance, name: str, arguments: Arguments) -> Json:
     """The kernel's own part of `invoke_tool`: hosts may have rewritten the arguments."""
-    bound, index = instance.flight.bound, instance._index
+    bound, index = instance.flight.bound, instance.index
     tool = next((t for t in (*bound.static_tools(index), *_listed(instance)) if t.name == name), None)
     if tool is None:
         raise UnknownTool(f"{name}: unknown tool; a host plugin may change the arguments of a call, not its name", tool=name)

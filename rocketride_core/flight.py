@@ -114,7 +114,7 @@ class Flight(_native.Flight):
 
     def record(self, component: str, phase: str, lane: str, error: BaseException) -> None:
         """Keep an error: the first one is the entry's, later ones are notes."""
-        told = wrap(error, component, phase, lane, self.entry.name)
+        told = wrap(error, component, phase, lane, self.entry.name, self.bound.redact)
         with _lock:
             if self.error is None:
                 self.error = told
@@ -135,7 +135,7 @@ class Flight(_native.Flight):
             callbacks = list(self._more.on_stop) if self._more else []
         current = self.current
         if current is not None and not error.component:
-            error.component, error.phase = self.bound.nodes[current._index].id, PHASES[current._phase]
+            error.component, error.phase = self.bound.nodes[current.index].id, PHASES[current._phase]
         for callback in callbacks:
             try:
                 callback()
@@ -152,7 +152,7 @@ class Flight(_native.Flight):
 
     def warn(self, component: str, code: str, message: str) -> None:
         with _lock:
-            self.more.warnings.append(Problem("$", code, message, component=component, severity="warning"))
+            self.more.warnings.append(Problem("$", code, self.bound.redact(message), component=component, severity="warning"))
 
     def count(self, component: str, name: str, amount: float) -> None:
         with _lock:
@@ -181,8 +181,13 @@ class Flight(_native.Flight):
         )
 
 
-def wrap(error: BaseException, component: str, phase: str, lane: str, entry: str) -> RunError:
-    """The RunError of an exception. One of the kernel's own, which nobody has placed yet, is placed; any other becomes the cause."""
+def wrap(
+    error: BaseException, component: str, phase: str, lane: str, entry: str, redact: Callable[[str], str] = str
+) -> RunError:
+    """The RunError of an exception. One of the kernel's own, which nobody has placed yet, is placed; any other becomes the cause.
+
+    Its text is redacted, the cause is the original: who prints a traceback sees it.
+    """
     if isinstance(error, RunError) and not error.phase:
         error.component, error.phase, error.lane, error.entry = error.component or component, phase, lane, entry
         return error
@@ -191,7 +196,7 @@ def wrap(error: BaseException, component: str, phase: str, lane: str, entry: str
     if isinstance(error, (LookupError, TypeError, AttributeError, NameError, AssertionError, ArithmeticError)) or not plain:
         plain = f"{type(error).__name__}: {plain}" if plain else type(error).__name__
     code = error.code if isinstance(error, RunError) else ""
-    told = RunError(f"{component}: {plain}", code=code, component=component, phase=phase, lane=lane, entry=entry)
+    told = RunError(f"{component}: {redact(plain)}", code=code, component=component, phase=phase, lane=lane, entry=entry)
     told.__cause__ = error
     if notes := getattr(error, "__notes__", None):
         for note in notes:

@@ -125,12 +125,8 @@ class Kernel:
         tracer = None
         if self._trace != "off":
             tracer = Tracer(self._trace, self._trace_to, variables.redact)
-        bound = Bound(plan, self.hosts, attrs.evolve(self._settings, **limits), tracer)
-        try:
-            bound.begin()
-        except RunError as error:
-            error.args = (variables.redact(str(error)),)
-            raise
+        bound = Bound(plan, self.hosts, attrs.evolve(self._settings, **limits), tracer, variables.redact)
+        bound.begin()
         return RunningPipeline(bound, on_ready)
 
     def _variables(self) -> Variables:

@@ -35,13 +35,14 @@ class LiveInstance(_native.Instance):
     def __repr__(self) -> str:
         return f"<Instance of {self.node.id}{' (called)' if self._control else ''} for {self.entry.name!r}>"
 
-    @property
-    def flight(self) -> Flight:
-        return cast(Flight, self._flight)
+    if TYPE_CHECKING:
+
+        @property
+        def flight(self) -> Flight: ...
 
     @property
     def node(self) -> Node[Any]:
-        return self.flight.bound.nodes[self._index]
+        return self.flight.bound.nodes[self.index]
 
     @property
     def entry(self) -> Entry:
@@ -67,7 +68,7 @@ class LiveInstance(_native.Instance):
         return Catalog.of(self)
 
     def per_worker(self, factory: Callable[[], Context[R]], /) -> R:
-        return self.flight.bound.per_worker(self._index, factory)
+        return self.flight.bound.per_worker(self.index, factory)
 
     def enter(self, resource: Context[R], /) -> R:
         if self.flight.ended:
@@ -107,7 +108,7 @@ class LiveInstance(_native.Instance):
         self.flight.count(self.node.id, name, amount)
 
     def respond(self, key: str, packet: Packet, /) -> None:
-        self.flight.responses.append((self._index, key, packet[0], packet[1]))
+        self.flight.responses.append((self.index, key, packet[0], packet[1]))
 
     def spawn(self, entry: Entry, /, *packets: Packet) -> None:
         self.flight.more.spawned.append((entry, packets))

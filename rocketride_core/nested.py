@@ -66,7 +66,7 @@ class NestedRun:
 
 @contextmanager
 def open_nested(instance: LiveInstance, timeout: float | None) -> Iterator[NestedRun]:
-    caller, bound, index = instance.flight, instance.flight.bound, instance._index
+    caller, bound, index = instance.flight, instance.flight.bound, instance.index
     me = instance.node.id
     if bound.compiled.wired[index] and index not in bound.owners:
         text = f"{me} owns no sub-pipeline: its consumers belong to its producers' region"
@@ -88,7 +88,7 @@ def open_nested(instance: LiveInstance, timeout: float | None) -> Iterator[Neste
         flight.deadline = time.monotonic() + timeout
     with bound.limits.watch(flight, timeout):
         try:
-            bound.open(flight)
+            flight.open()
             try:
                 yield run
             except BaseException:

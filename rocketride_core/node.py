@@ -12,6 +12,7 @@ from .errors import InvalidNode, Problem, RunError
 from .hookspecs import hookimpl
 from .manifest import Manifest, read_manifest
 from .spec import NodeSpec
+from .structure import class_problems
 
 if TYPE_CHECKING:
     from .pipefile import Component
@@ -54,6 +55,9 @@ class Node(Generic[C]):
             raise InvalidNode(f"{cls.__module__}.{cls.__qualname__}: its NodeSpec needs a provider and a title")
         cls.config_class = _config_class(cls)
         cls.manifest = read_manifest(cls, spec)
+        if spec is not None and cls.config_class is not None:
+            for problem in class_problems(cls.config_class, spec.profiles):
+                raise InvalidNode(f"{cls.__module__}.{cls.__qualname__}: {problem}")
         if cls.manifest.tools:
             from .toolschema import read_tools
 

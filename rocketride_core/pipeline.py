@@ -59,6 +59,7 @@ class RunningPipeline:
         self._flights: set[Flight] = set()
         self._own: Workers | None = None
         self._extra: WeakSet[Workers] = WeakSet()
+        self._tracer = bound.tracer
         self._finish = bound.hosts.take_part("finish_entry")
         _open.add(self)
 
@@ -96,7 +97,7 @@ class RunningPipeline:
     def complete(
         self,
         flight: Flight,
-        packets: Sequence[Packet],
+        packets: tuple[Packet, ...],
         timeout: float | None = None,
         further: Callable[[], Iterable[Packet]] | None = None,
     ) -> EntryResult:
@@ -104,9 +105,7 @@ class RunningPipeline:
         self._flights.add(flight)
         watched = self.bound.limits.add(flight, timeout) if timeout is not None else None
         try:
-            flight.open()
-            for lane, payload in packets:
-                flight.send(lane, payload)
+            flight.feed(packets)
             if further is not None:
                 for lane, payload in further():
                     flight.send(lane, payload)
@@ -115,12 +114,14 @@ class RunningPipeline:
             flight.stop()
             flight.more.interrupt = error
         finally:
-            self.bound.finish(flight)
+            flight.finish()
             self._flights.discard(flight)
             if watched is not None:
                 self.bound.limits.remove(watched)
         if flight._more is not None and flight._more.spawned:
             self._children(flight, timeout)
+        if self._tracer is not None:
+            self._tracer.write(flight)
         result = flight.result()
         if self._finish:
             self.bound.hosts.call("finish_entry", pipeline=self, result=result)
@@ -132,7 +133,7 @@ class RunningPipeline:
                 break
             child = Flight(self.bound.program, self._source, self.bound, entry)
             child.listener = flight.listener
-            flight.more.children.append(self.complete(child, packets, timeout))
+            flight.more.children.append(self.complete(child, tuple(packets), timeout))
 
     # ---- on workers
 
@@ -257,7 +258,7 @@ class RunningPipeline:
 class _Submitted:
     """An entry whose result goes to the `finish_entry` hooks."""
 
-    def __init__(self, pipeline: RunningPipeline, flight: Flight, packets: Sequence[Packet]) -> None:
+    def __init__(self, pipeline: RunningPipeline, flight: Flight, packets: tuple[Packet, ...]) -> None:
         self._pipeline, self._flight, self._packets = pipeline, flight, packets
 
     def __call__(self) -> None:

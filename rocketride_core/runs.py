@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Generator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from queue import Empty, SimpleQueue
 from threading import Event as Flag
 from threading import Lock
@@ -29,7 +29,7 @@ KEPT = 10_000  # events kept for who has not begun to read them; the oldest go f
 class WorkerRun:
     """The `Run` of `start` and `astart`. It begins at `with`, or at the first call of `result`."""
 
-    def __init__(self, pipeline: RunningPipeline, flight: Flight, packets: Sequence[Packet], timeout: float | None) -> None:
+    def __init__(self, pipeline: RunningPipeline, flight: Flight, packets: tuple[Packet, ...], timeout: float | None) -> None:
         self._pipeline, self._flight, self._packets, self._timeout = pipeline, flight, packets, timeout
         self._inbox: SimpleQueue[Packet | None] = SimpleQueue()
         self._events: deque[Event] = deque(maxlen=KEPT)

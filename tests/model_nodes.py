@@ -57,7 +57,7 @@ def text_of(lane: str, payload: Any) -> str:
 
 def entry_name(instance: Instance) -> str:
     """The names of the entries around, as the model writes them; the outermost has none."""
-    flight = instance._flight  # type: ignore[attr-defined]
+    flight = instance.flight  # type: ignore[attr-defined]
     return flight.entry.name if flight.parent is not None else ""
 
 

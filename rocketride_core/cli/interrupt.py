@@ -13,7 +13,7 @@ __all__ = ["Interrupt"]
 
 
 class Interrupt:
-    """While entered, SIGINT and SIGTERM set `asked` and call `told` once; another SIGINT raises KeyboardInterrupt.
+    """While entered, SIGINT and SIGTERM set `asked` and call `told` once, on a thread; another SIGINT raises KeyboardInterrupt.
 
     On another thread than the main one nothing is changed: signals are not ours there.
     """
@@ -22,6 +22,7 @@ class Interrupt:
         self.asked = False
         self._told = told
         self._before: dict[int, Any] = {}
+        self._thread: threading.Thread | None = None
 
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
@@ -33,6 +34,8 @@ class Interrupt:
         for number, handler in self._before.items():
             signal.signal(number, handler)
         self._before.clear()
+        if self._thread is not None:
+            self._thread.join(5)
 
     def _handle(self, number: int, frame: FrameType | None) -> None:
         if self.asked:
@@ -40,4 +43,6 @@ class Interrupt:
                 raise KeyboardInterrupt
             return
         self.asked = True
-        self._told()
+        # The interrupted code may hold the very lock, or be inside the very stream, that `told` needs.
+        self._thread = threading.Thread(target=self._told, name="rocketride-interrupt", daemon=True)
+        self._thread.start()

@@ -7,8 +7,9 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from rocketride_core.blob import Blob
 from rocketride_core.entry import Entry
@@ -34,6 +35,11 @@ Work = tuple[Entry, Sequence[Packet]]
 
 
 def execute(args: argparse.Namespace) -> int:
+    with ExitStack() as stack:
+        return _execute(args, _trace(args, stack))
+
+
+def _execute(args: argparse.Namespace, trace: Callable[[Any], None] | None) -> int:
     from rocketride_core.kernel import Kernel
 
     env = environment(args.env)
@@ -41,14 +47,9 @@ def execute(args: argparse.Namespace) -> int:
     pipe = _read(args)
     asked = bool(args.question or args.inputs)
     reporter = Reporter(len(args.question) + len(files) if asked else None, as_json=args.json)
-    kernel = Kernel(
-        env=env,
-        workers=args.workers,
-        trace=args.trace,
-        trace_to=_trace(args),
-        # Only a serving pipeline reports by hook: `map` gives its results itself.
-        plugins=[] if asked else [Outcomes(reporter)],
-    )
+    # Only a serving pipeline reports by hook: `map` gives its results itself.
+    plugins = [] if asked else [Outcomes(reporter)]
+    kernel = Kernel(env=env, workers=args.workers, trace=args.trace, trace_to=trace, plugins=plugins)
     with kernel.load(pipe, source=args.source, on_ready=reporter.note) as pipeline:
         if asked:
             return _map(pipeline, args, files, reporter)
@@ -66,17 +67,21 @@ def _read(args: argparse.Namespace) -> PipeFile:
     return apply(pipe, args.set)
 
 
-def _trace(args: argparse.Namespace) -> Path | Callable[[Any], None] | None:
+def _trace(args: argparse.Namespace, stack: ExitStack) -> Callable[[Any], None] | None:
     if args.trace == "off":
         if args.trace_to:
             raise Usage("--trace-to FILE needs --trace calls or --trace payloads")
         return None
+    out: TextIO = sys.stderr
     if args.trace_to:
-        return Path(args.trace_to)
+        try:
+            out = stack.enter_context(Path(args.trace_to).open("a", encoding="utf-8"))  # noqa: SIM115 - the stack closes it
+        except OSError as error:
+            raise Usage(f"--trace-to {args.trace_to}: {error.strerror or error}") from error
 
     def write(record: Any) -> None:
         # One write a record: lines of several threads do not mix.
-        sys.stderr.write(f"{json.dumps(record, ensure_ascii=False, default=str)}\n")
+        out.write(f"{json.dumps(record, ensure_ascii=False, default=str)}\n")
 
     return write
 
