@@ -125,7 +125,7 @@ docs: setup ## The book, into build/site; a broken link or snippet is an error
 # --- keeping up -------------------------------------------------------------------------------------------------------
 
 stub: setup ## Write rocketride_core/_native.pyi anew from the module
-	@{ echo "# SPDX-License-Identifier: MIT"; $(BIN)/python -m nanobind.stubgen -q -m rocketride_core._native -o build/_native.pyi && cat build/_native.pyi; } > build/_native.stub
+	@{ echo "# SPDX-License-Identifier: MIT"; $(BIN)/python -m nanobind.stubgen -q -m rocketride_core._native -p native/types.pat -o build/_native.pyi && cat build/_native.pyi; } > build/_native.stub
 	@mv build/_native.stub rocketride_core/_native.pyi
 
 native-test: $(VENV)/.requirements ## native/tests, without Python; SANITIZE=address,undefined or thread

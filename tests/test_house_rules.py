@@ -365,7 +365,9 @@ def test_core_depends_on_light_libraries_only() -> None:
 
 def test_the_stub_of_the_native_module_is_true(tmp_path: Path) -> None:
     made = tmp_path / "_native.pyi"
-    subprocess.run([sys.executable, "-m", "nanobind.stubgen", "-q", "-m", "rocketride_core._native", "-o", str(made)], check=True)
+    patterns = str(REPOSITORY / "native" / "types.pat")
+    command = [sys.executable, "-m", "nanobind.stubgen", "-q", "-m", "rocketride_core._native", "-p", patterns, "-o", str(made)]
+    subprocess.run(command, check=True)
     tag, written = (CORE / "_native.pyi").read_text().split("\n", 1)
     assert tag.startswith("# SPDX")
     assert written == made.read_text(), (
