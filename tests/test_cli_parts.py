@@ -384,6 +384,13 @@ def test_the_first_asks_and_the_second_stops() -> None:
     assert signal.getsignal(signal.SIGINT) is before
 
 
+def test_a_signal_while_the_reporter_writes_does_not_lock_up(capsys: pytest.CaptureFixture[str]) -> None:
+    reporter = Reporter(2)
+    with Interrupt(lambda: reporter.note("stopping")), reporter._lock:
+        signal.raise_signal(signal.SIGINT)
+    assert "stopping" in capsys.readouterr().err
+
+
 def test_signals_are_left_alone_on_other_threads() -> None:
     seen: list[Any] = []
 

@@ -109,7 +109,7 @@ def _work(
     for number, text in enumerate(questions, 1):
         if interrupt.asked:
             return
-        yield Entry(f"Question {number}"), [QUESTIONS(Question.of(text))]
+        yield Entry(f"Question {number}"), (QUESTIONS(Question.of(text)),)
     for path in files:
         if interrupt.asked:
             return
@@ -118,7 +118,7 @@ def _work(
         except (OSError, RunError) as error:
             reporter.refused(Entry(path.name, path=path.as_posix()), error)
             continue
-        yield entry, [packet]
+        yield entry, (packet,)
 
 
 def _file(pipeline: RunningPipeline, path: Path) -> tuple[Entry, Packet]:
