@@ -19,6 +19,7 @@ from tokenizers import Tokenizer
 from .errors import UnsupportedModel
 from .folder import Description, describe
 from .maths import Floats, gelu, layer_norm, relu, softmax, unit_rows
+from .threads import single_blas_thread
 
 TOKENS_A_BATCH = 1024
 _NAMES: dict[str, tuple[str, str, str, str, str]] = {  # query, key, value, what mixes them, the norm after it
@@ -112,8 +113,9 @@ class NumpyEncoder:
             return vectors
         prepared = [self.about.prompt + (text.lower() if self.about.lower else text) for text in texts]
         ids = [encoding.ids for encoding in self.tokenizer.encode_batch(prepared)]
-        for batch in _batches(ids):
-            vectors[batch] = self._forward([ids[i] for i in batch])
+        with single_blas_thread():
+            for batch in _batches(ids):
+                vectors[batch] = self._forward([ids[i] for i in batch])
         return unit_rows(vectors)
 
     def _forward(self, rows: list[list[int]]) -> Floats:

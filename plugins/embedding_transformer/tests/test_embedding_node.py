@@ -285,7 +285,7 @@ def test_other_nodes_get_vectors_as_on_the_lanes(tiny):
 def test_importing_the_node_imports_nothing_heavy():
     code = (
         "import sys, rocketride_embedding_transformer\n"
-        "heavy = {'numpy', 'tokenizers', 'safetensors', 'huggingface_hub', 'torch'} & set(sys.modules)\n"
+        "heavy = {'numpy', 'threadpoolctl', 'tokenizers', 'safetensors', 'huggingface_hub', 'torch'} & set(sys.modules)\n"
         "sys.exit(', '.join(sorted(heavy)) or 0)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=dict(os.environ), check=False)

