@@ -49,7 +49,7 @@ def _libraries() -> Sequence[Any]:
 
 
 def _hold(library: Any, threads: int) -> None:
-    # Newer versions of threadpoolctl heed only the thread that came first, until it lets go. A host that holds on keeps its number.
+    # Newer versions of threadpoolctl heed only the thread that came first, until it lets go: a host that holds on keeps its number.
     release = getattr(library, "clear_controlling_thread", lambda: None)
     release()
     library.set_num_threads(threads)

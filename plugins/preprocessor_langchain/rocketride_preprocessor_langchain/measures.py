@@ -7,6 +7,7 @@ import unicodedata
 from array import array
 from collections.abc import Callable
 from itertools import accumulate
+from math import ceil
 from typing import TypeAlias
 
 Measure: TypeAlias = Callable[[int, int], int]
@@ -23,9 +24,9 @@ def characters(start: int, end: int) -> int:
 def tokens(text: str, bytes_per_token: float) -> Measure:
     """Lengths in tokens, estimated as UTF-8 bytes divided by `bytes_per_token`, rounded up."""
     if text.isascii():
-        return lambda start, end: -int(-(end - start) // bytes_per_token)
+        return lambda start, end: ceil((end - start) / bytes_per_token)
     before = array("q", accumulate((len(character.encode("utf-8", "surrogatepass")) for character in text), initial=0))
-    return lambda start, end: -int(-(before[end] - before[start]) // bytes_per_token)
+    return lambda start, end: ceil((before[end] - before[start]) / bytes_per_token)
 
 
 def divides(text: str, at: int) -> bool:

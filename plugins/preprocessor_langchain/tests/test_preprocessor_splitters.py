@@ -197,7 +197,7 @@ def test_chinese_is_cut_at_the_limit():
 def test_tokens_are_estimated_from_bytes(text, ratio):
     measure = tokens(text, ratio)
     for start, end in [(0, len(text)), (len(text) // 3, len(text)), (0, 0)]:
-        assert measure(start, end) == pytest.approx(math.ceil(len(text[start:end].encode()) / ratio), abs=1e-9)
+        assert measure(start, end) == math.ceil(len(text[start:end].encode()) / ratio)
 
 
 def test_tokens_survive_lone_surrogates():
