@@ -122,7 +122,7 @@ NB_MODULE(_native, m) {
         "nodes"_a, "links"_a, "controls"_a, "lane_names"_a, "source"_a,
         "Compile a graph; never raises for what a user may have written: see `problems`.");
     m.def("bind", &bind_program, "compiled"_a, "nodes"_a, "instance"_a, "deliveries"_a, "trace"_a, "payloads"_a,
-          nb::sig("def bind(compiled: Compiled, nodes: list, instance: type[Instance], deliveries: int, trace: bool, payloads: bool) -> Program"),
+          nb::sig("def bind(compiled: Compiled, nodes: list[Any], instance: type[Instance], deliveries: int, trace: bool, payloads: bool) -> Program"),
           "Bind callables to a compiled graph. A node: ([(lane object, lane)], [(lane, callable, allowed output bits)], open, flush, close).");
     m.def(
         "configure", [](nb::type_object stopped) { entry_stopped = stopped.inc_ref().ptr(); }, "entry_stopped"_a,

@@ -62,8 +62,10 @@ class Blob:
             if data.is_dir():
                 raise IsADirectoryError(f"{data} is a folder; a Blob is one file")
             return Blob(None, data, data.stat().st_size, mime_type, name or data.name)
-        if isinstance(data, str):
-            raise TypeError("Blob.of takes bytes, a Path or an iterable of bytes, not str: encode the text, or wrap the name in Path(...)")
+        if isinstance(data, cast(type, str)):  # an iterable, but not of bytes
+            raise TypeError(
+                "Blob.of takes bytes, a Path or an iterable of bytes, not str: encode the text, or wrap the name in Path(...)"
+            )
         return _spool(data, mime_type, name)
 
     def open(self) -> BinaryIO:

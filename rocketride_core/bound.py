@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager as Context
 from contextlib import ExitStack
 from threading import Lock, local
@@ -66,7 +66,9 @@ class Bound:
         self.compiled = plan.compiled
         self.owners = frozenset((*plan.compiled.starts, *plan.compiled.roots))
         self.limits = Limits()
-        self.nodes: list[Node[Any]] = [_make(part.cls, part.config, part.component.id, part.component.name) for part in plan.parts]
+        self.nodes: list[Node[Any]] = [
+            _make(part.cls, part.config, part.component.id, part.component.name) for part in plan.parts
+        ]
         self.relays = [Relay(node, hosts, invoke) for node in self.nodes]
         self.toolrunner = ToolRunner(self)
         self._tools: dict[int, list[Tool]] = {}
@@ -138,7 +140,7 @@ class Bound:
             try:
                 if end is not None:
                     end()
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 - every other node must end all the same
                 failed.append(wrap(error, self.nodes[index].id, "end", "", ""))
             self._close_workers(index, failed)
             self._leave(index, None, failed)
@@ -158,11 +160,11 @@ class Bound:
             if check is None:
                 continue
             try:
-                told = check() or ()
-                for problem in _flat(told):
-                    found.append((index, problem))
-            except Exception as error:
-                found.append((index, Problem("", "probe-failed", f"{node.id}: {error or type(error).__name__}", component=node.id)))
+                found.extend((index, problem) for problem in _flat(check() or ()))
+            except Exception as error:  # noqa: BLE001 - a probe that fails is a finding
+                found.append(
+                    (index, Problem("", "probe-failed", f"{node.id}: {str(error) or type(error).__name__}", component=node.id))
+                )
             self._leave(index, None)
         if self._loop is not None:
             self._loop.close()
@@ -174,7 +176,7 @@ class Bound:
             return
         try:
             stack.close()
-        except Exception as broken:
+        except Exception as broken:  # noqa: BLE001 - it is told beside the error that led here
             told = wrap(broken, self.nodes[index].id, "end", "", "")
             if error is not None:
                 error.add_note(f"then, while closing its resources: {told}")
@@ -189,7 +191,7 @@ class Bound:
             self.tracer.write(flight)
 
     def per_worker(self, node: int, factory: Callable[[], Context[R]]) -> R:
-        table = self._workers.__dict__
+        table: dict[Any, Any] = self._workers.__dict__
         key = (node, factory)
         if key not in table:
             stack = ExitStack()
@@ -205,7 +207,7 @@ class Bound:
         for stack in reversed(mine):
             try:
                 stack.close()
-            except Exception as error:
+            except Exception as error:  # noqa: BLE001 - every other node must end all the same
                 failed.append(wrap(error, self.nodes[node].id, "end", "", ""))
 
     # ---- the native tables

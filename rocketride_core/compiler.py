@@ -107,7 +107,9 @@ class _Compiler:
         return attrs.evolve(self.pipe, components=components)
 
     def parts(self, pipe: PipeFile) -> list[Part]:
-        wired = {link.source for c in pipe.components for link in c.input} | {link.caller for c in pipe.components for link in c.control}
+        wired = {link.source for c in pipe.components for link in c.input} | {
+            link.caller for c in pipe.components for link in c.control
+        }
         parts: list[Part] = []
         seen: set[str] = set()
         for component in pipe.components:
@@ -129,7 +131,9 @@ class _Compiler:
         except UnknownProvider as error:
             self.add(at, "unknown-provider", str(error), error.hint, id, warning=loose)
         except PluginError as error:
-            code = {"DuplicateProvider": "duplicate-provider", "InvalidNode": "invalid-node"}.get(type(error).__name__, "plugin-load")
+            code = {"DuplicateProvider": "duplicate-provider", "InvalidNode": "invalid-node"}.get(
+                type(error).__name__, "plugin-load"
+            )
             self.add(at, code, str(error), "rocketride-core nodes list shows what is installed", id)
         return None
 
@@ -161,24 +165,25 @@ class _Compiler:
             for lane in (*(lane for lane, _, _ in manifest.on.values()), *manifest.outs):
                 item, first = known.setdefault(lane.name, (lane.item, part.component.id))
                 if item is not lane.item:
-                    message = (
-                        f"lane '{lane.name}' carries {item.__qualname__} in {first} and {lane.item.__qualname__} in {part.component.id}"
-                    )
+                    message = f"lane '{lane.name}' carries {item.__qualname__} in {first} and {lane.item.__qualname__} in {part.component.id}"
                     self.add(part.component.at, "lane-clash", message, "use one lane object, or another name", part.component.id)
 
     def graph(self, pipe: PipeFile, parts: Sequence[Part]) -> Plan:
         places = {part.component.id: n for n, part in enumerate(parts)}
         lanes, controls = _Numbers(), _Numbers()
         decls = [_declare(part, lanes, controls) for part in parts]
-        links, calls = [], []
-        for part in parts:
-            me = places[part.component.id]
-            for link in part.component.input:
-                if link.source in places:
-                    links.append(_native.LaneLink(places[link.source], lanes[link.lane], me))
-            for control in part.component.control:
-                if control.caller in places:
-                    calls.append(_native.ControlLink(places[control.caller], controls[control.control], me))
+        links = [
+            _native.LaneLink(places[link.source], lanes[link.lane], me)
+            for me, part in enumerate(parts)
+            for link in part.component.input
+            if link.source in places
+        ]
+        calls = [
+            _native.ControlLink(places[link.caller], controls[link.control], me)
+            for me, part in enumerate(parts)
+            for link in part.component.control
+            if link.caller in places
+        ]
         compiled = _native.compile(decls, links, calls, list(lanes.numbers), places.get(self.source, -1))
         return Plan(pipe, parts, list(lanes.numbers), controls.numbers, compiled)
 
@@ -215,7 +220,10 @@ def _declare(part: Part, lanes: _Numbers, controls: _Numbers) -> _native.NodeDec
     return _native.NodeDecl(
         [_native.Handler(number(lane), [number(out) for out in emits]) for lane, _, emits in manifest.on.values()],
         [number(lane) for lane in manifest.outs if lane.name not in caused],
-        [_native.Need(controls[control.name], arity.least, -1 if arity.most is None else arity.most) for control, arity in spec.needs.items()],
+        [
+            _native.Need(controls[control.name], arity.least, -1 if arity.most is None else arity.most)
+            for control, arity in spec.needs.items()
+        ],
         [controls[name] for name in manifest.offers],
         is_source(part.cls),
         spec.responds,

@@ -48,14 +48,18 @@ def callees(instance: LiveInstance, control: Control[Any]) -> Sequence[LiveInsta
         raise RunError(text, code="undeclared-need", component=node.id)
     found = [flight.control(index) for index in flight.bound.callees(instance.index, control.name)]
     if any(one is None for one in found):
-        raise RunError(f"{node.id} asked for '{control.name}' after the entry was closed", code="emit-after-close", component=node.id)
+        raise RunError(
+            f"{node.id} asked for '{control.name}' after the entry was closed", code="emit-after-close", component=node.id
+        )
     return cast("Sequence[LiveInstance]", found)
 
 
 def provide(instance: LiveInstance, control: Control[I]) -> Sequence[Served[I]]:
     """What serves a control, made for this caller; host plugins may wrap it."""
     if control == TOOL:
-        raise RunError(f"{instance.node.id} asked for the control 'tool'; tools are used through instance.tools", component=instance.node.id)
+        raise RunError(
+            f"{instance.node.id} asked for the control 'tool'; tools are used through instance.tools", component=instance.node.id
+        )
     flight, served = instance.flight, list[Served[I]]()
     caller = Caller(instance.node.id, current_run(flight), flight.depth)
     for callee in callees(instance, control):
@@ -74,7 +78,7 @@ class Slot:
 
     tool: Tool
     callee: LiveInstance
-    lock: RLock | None  # type: ignore[valid-type]
+    lock: Any
     wrapped: Callable[..., Any] | None
 
 
@@ -104,8 +108,8 @@ class Catalog:
         lock = self._flight.more.memo.setdefault(("lock", index), RLock())
         try:
             tools = [*bound.static_tools(index), *_listed(callee)]
-        except Exception as error:
-            failure = ToolFailure(f"{id} cannot list its tools: {error or type(error).__name__}", tool=id, component=id)
+        except Exception as error:  # noqa: BLE001 - kept, and raised when these tools are asked for
+            failure = ToolFailure(f"{id} cannot list its tools: {str(error) or type(error).__name__}", tool=id, component=id)
             failure.__cause__ = error
             self._broken[id] = failure
             return
@@ -182,7 +186,7 @@ def _guarded(slot: Slot, arguments: Arguments) -> Json:
     except Exception as error:
         inner = error.component if isinstance(error, RunError) else ""
         component = inner or slot.callee.node.id
-        raise ToolFailure(f"{name}: {error or type(error).__name__}", tool=name, component=component) from error
+        raise ToolFailure(f"{name}: {str(error) or type(error).__name__}", tool=name, component=component) from error
 
 
 def invoke(instance: LiveInstance, name: str, arguments: Arguments) -> Json:

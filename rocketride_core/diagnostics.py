@@ -59,12 +59,22 @@ Words = tuple[str, str, str, str]
 def _port_cycle(t: _Told, f: _native.Diagnostic) -> Words:
     ids = [t.id(n) for n in f.nodes]
     path = "".join(f"{id}-[{t.plan.lanes[lane]}]->" for id, lane in zip(ids, f.lanes, strict=True)) + ids[0]
-    return "port-cycle", t.links[f.link].at if f.link >= 0 else t.at(f.node), f"Cycle detected in pipeline: {path}", "remove one of these links"
+    return (
+        "port-cycle",
+        t.links[f.link].at if f.link >= 0 else t.at(f.node),
+        f"Cycle detected in pipeline: {path}",
+        "remove one of these links",
+    )
 
 
 def _control_cycle(t: _Told, f: _native.Diagnostic) -> Words:
     at = t.controls[f.link].at if f.link >= 0 else t.at(f.node)
-    return "control-cycle", at, f"control cycle: {', '.join(t.id(n) for n in f.nodes)}", "a node may not call itself, directly or through others"
+    return (
+        "control-cycle",
+        at,
+        f"control cycle: {', '.join(t.id(n) for n in f.nodes)}",
+        "a node may not call itself, directly or through others",
+    )
 
 
 def _shared_with_main(t: _Told, f: _native.Diagnostic) -> Words:
@@ -81,7 +91,12 @@ def _two_owners(t: _Told, f: _native.Diagnostic) -> Words:
         f"Pipeline node {t.named(f.node)} is reachable from two control roots ( {t.named(one)} and {t.named(two)} ) "
         "- a node has exactly one lifecycle owner"
     )
-    return "two-owners", t.at(f.node), message, f"give each of them a copy of {t.id(f.node)}, or let both agents call one of the two"
+    return (
+        "two-owners",
+        t.at(f.node),
+        message,
+        f"give each of them a copy of {t.id(f.node)}, or let both agents call one of the two",
+    )
 
 
 def _missing_control(t: _Told, f: _native.Diagnostic) -> Words:

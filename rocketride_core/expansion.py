@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import attrs
 
@@ -37,7 +37,9 @@ class Context:
         at = f"{self._component.at}.config"
         resolved = resolve(self._cls.spec, self._component.config, at, keys=keys_of(cls))
         made, problems = build(cls, resolved.values, at=resolved.at, paths=resolved.paths)
-        if made is None:  # the compiler reports the problems of the component's own class; those of another class are only known here
+        if (
+            made is None
+        ):  # the compiler reports the problems of the component's own class; those of another class are only known here
             if cls is not self._cls.config_class:
                 self._problems.extend(attrs.evolve(p, component=self._component.id) for p in (*resolved.problems, *problems))
             raise Refused
@@ -118,17 +120,19 @@ class _Expander:
                 answer = self.hosts.call("expand_component", component=component, context=context)
         except Refused:
             return None
-        except Exception as error:
-            message = f"Component {component.id} ({component.provider}) cannot be expanded: {error or type(error).__name__}"
+        except Exception as error:  # noqa: BLE001 - a problem of the file, beside all others
+            message = f"Component {component.id} ({component.provider}) cannot be expanded: {str(error) or type(error).__name__}"
             self.problems.append(Problem(component.at, "expansion-failed", message, component=component.id, file=self.pipe.file))
             return None
-        return cast("Sequence[Component] | None", answer)
+        return answer
 
     def unique(self, components: Sequence[Component]) -> None:
         given: dict[str, Component] = {}
         for component in components:
             first = given.setdefault(component.id, component)
-            if first is not component and (first.at != component.at or first.at not in {c.at for c in self.pipe.components if c.id == first.id}):
+            if first is not component and (
+                first.at != component.at or first.at not in {c.at for c in self.pipe.components if c.id == first.id}
+            ):
                 message = f"Duplicate component {component.id}"
                 hint = f"{first.at} and {component.at} both give a component of this id"
                 self.problems.append(Problem(component.at, "duplicate-id", message, hint, component.id, file=self.pipe.file))
@@ -140,7 +144,9 @@ class _Expander:
         return attrs.evolve(
             component,
             input=[attrs.evolve(link, source=self.successor(link.source, link.lane, control=False)) for link in component.input],
-            control=[attrs.evolve(link, caller=self.successor(link.caller, link.control, control=True)) for link in component.control],
+            control=[
+                attrs.evolve(link, caller=self.successor(link.caller, link.control, control=True)) for link in component.control
+            ],
         )
 
     def successor(self, id: str, name: str, *, control: bool) -> str:
@@ -158,7 +164,9 @@ class _Expander:
         cls = self.node_class(component.provider)
         if cls is None:
             return False
-        names: Mapping[str, object] | set[str] = {c.name for c in cls.spec.needs} if control else {lane.name for lane in cls.manifest.outs}
+        names: Mapping[str, object] | set[str] = (
+            {c.name for c in cls.spec.needs} if control else {lane.name for lane in cls.manifest.outs}
+        )
         return name in names
 
 

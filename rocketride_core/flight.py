@@ -54,7 +54,18 @@ class Flight(_native.Flight):
     """
 
     __slots__ = (
-        "_more", "begun", "bound", "deadline", "entry", "error", "listener", "parent", "responses", "root", "trace_id", "trace_parent"
+        "_more",
+        "begun",
+        "bound",
+        "deadline",
+        "entry",
+        "error",
+        "listener",
+        "parent",
+        "responses",
+        "root",
+        "trace_id",
+        "trace_parent",
     )
 
     def __init__(self, program: _native.Program, root: int, bound: Bound, entry: Entry, parent: Flight | None = None) -> None:
@@ -139,7 +150,7 @@ class Flight(_native.Flight):
         for callback in callbacks:
             try:
                 callback()
-            except Exception as broken:
+            except Exception as broken:  # noqa: BLE001 - the other callbacks must be called too; this is a note
                 self.record(error.component, error.phase, "", broken)
         return True
 
@@ -181,9 +192,7 @@ class Flight(_native.Flight):
         )
 
 
-def wrap(
-    error: BaseException, component: str, phase: str, lane: str, entry: str, redact: Callable[[str], str] = str
-) -> RunError:
+def wrap(error: BaseException, component: str, phase: str, lane: str, entry: str, redact: Callable[[str], str] = str) -> RunError:
     """The RunError of an exception. One of the kernel's own, which nobody has placed yet, is placed; any other becomes the cause.
 
     Its text is redacted, the cause is the original: who prints a traceback sees it.

@@ -12,8 +12,8 @@ from .controls import Control
 from .lanes import Lane
 
 if TYPE_CHECKING:
-    from .node import Node
     from .controls import Caller
+    from .node import Node
     from .protocols import Feed, Instance
 
 T = TypeVar("T")
@@ -63,7 +63,9 @@ def _mark(fn: Any) -> Marks:
     return found
 
 
-def on(lane: Lane[T], /, *, emits: Sequence[Lane[Any]] = ()) -> Callable[[Callable[[N, Instance, T], None]], Callable[[N, Instance, T], None]]:
+def on(
+    lane: Lane[T], /, *, emits: Sequence[Lane[Any]] = ()
+) -> Callable[[Callable[[N, Instance, T], None]], Callable[[N, Instance, T], None]]:
     """Mark the handler of a lane: `(self, instance, payload)`. May be stacked.
 
     Parameters:

@@ -13,7 +13,7 @@ import attrs
 
 from .bound import Bound, Settings
 from .compiler import Plan, compile_pipe
-from .errors import PipeError, Problem, RunError
+from .errors import PipeError, Problem
 from .payloads import Arguments
 from .pipefile import PipeFile, inspect_pipe, link_problems
 from .pipeline import RunningPipeline
@@ -69,9 +69,7 @@ class Kernel:
         self._trace: Level = trace
         self._trace_to = trace_to or Path("rocketride-trace.jsonl")
 
-    def load(
-        self, pipe: str | Path | PipeFile, *, source: str = "", on_ready: Callable[[str], None] | None = None
-    ) -> Loading:
+    def load(self, pipe: str | Path | PipeFile, *, source: str = "", on_ready: Callable[[str], None] | None = None) -> Loading:
         """A context whose block has the running pipeline: check, compile, `begin_global`; `close` at its end.
 
         Parameters:

@@ -38,12 +38,13 @@ class Lane(Generic[T]):
     name: str
     item: type[Any] = attrs.field(eq=False)
     many: bool = attrs.field(default=False, eq=False)
-    to_json: Callable[[Any], Json] = attrs.field(default=None, eq=False, repr=False, kw_only=True)
-    from_json: Callable[[Any], Any] = attrs.field(default=None, eq=False, repr=False, kw_only=True)
+    to_json: Callable[[Any], Json] = attrs.field(default=cast(Any, None), eq=False, repr=False, kw_only=True)
+    from_json: Callable[[Any], Any] = attrs.field(default=cast(Any, None), eq=False, repr=False, kw_only=True)
 
     def __attrs_post_init__(self) -> None:
-        encode = self.to_json or getattr(self.item, "to_json", None) or (lambda payload: cast(Json, payload))
-        decode = self.from_json or getattr(self.item, "from_json", None) or (lambda data: data)
+        given: tuple[Any, Any] = self.to_json, self.from_json
+        encode = given[0] or getattr(self.item, "to_json", None) or (lambda payload: payload)
+        decode = given[1] or getattr(self.item, "from_json", None) or (lambda data: data)
         if self.many:
             one_out, one_in = encode, decode
             encode = lambda payload: [one_out(item) for item in payload]  # noqa: E731
@@ -60,7 +61,8 @@ class Lane(Generic[T]):
         from_json: Callable[[Json], R] | None = None,
     ) -> Lane[R]:
         """A lane that carries one `item` at a time."""
-        return cast("Lane[R]", Lane(name, item, to_json=to_json, from_json=from_json))
+        codecs: dict[str, Any] = {"to_json": to_json, "from_json": from_json}
+        return cast("Lane[R]", Lane(name, item, **codecs))
 
     @staticmethod
     def many_of(name: str, item: type[R]) -> Lane[Sequence[R]]:

@@ -151,7 +151,9 @@ class LiveInstance(_native.Instance):
             doing = f"emitted on '{lane}'" if hasattr(what, "many") else f"asked for its state {getattr(what, '__name__', what)}"
             text = f"{me} {doing} on another thread than the entry's; do it in the handler, after the other thread is done"
             return RunError(text, code="wrong-thread", component=me)
-        return RunError(f"{me} asked for {getattr(what, '__name__', what)} after the entry was closed", code="emit-after-close", component=me)
+        return RunError(
+            f"{me} asked for {getattr(what, '__name__', what)} after the entry was closed", code="emit-after-close", component=me
+        )
 
 
 def _handled(instance: LiveInstance) -> str:

@@ -31,13 +31,11 @@ class KernelLoop:
             if self._closed:
                 coro.close()
                 raise RunError("the pipeline is closed", code="pipeline-closed")
-            if self._loop is None:
-                self._start()
-            assert self._loop is not None
+            loop = self._loop or self._start()
             if self._thread is not None and self._thread.ident == _this_thread():
                 coro.close()
                 raise RunError("wait() inside the kernel's own loop would never end; await the coroutine instead")
-            return asyncio.run_coroutine_threadsafe(coro, self._loop)
+            return asyncio.run_coroutine_threadsafe(coro, loop)
 
     def wait(self, coro: Coroutine[Any, Any, R], timeout: float | None) -> R:
         return self.block(self.submit(coro), timeout)
@@ -73,7 +71,7 @@ class KernelLoop:
             loop.call_soon_threadsafe(loop.stop)
             thread.join(5)
 
-    def _start(self) -> None:
+    def _start(self) -> asyncio.AbstractEventLoop:
         loop = self._loop = asyncio.new_event_loop()
         up = Event()
 
@@ -91,6 +89,7 @@ class KernelLoop:
         self._thread = Thread(target=work, name="rocketride-loop", daemon=True)
         self._thread.start()
         up.wait()
+        return loop
 
 
 def _this_thread() -> int:

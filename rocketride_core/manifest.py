@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from .controls import TOOL, Control
+from .controls import TOOL
 from .errors import InvalidNode
 from .handlers import Marks, ToolMark, marks
 from .hookspecs import HOST_HOOKS, NODE_HOOKS
@@ -74,7 +74,9 @@ def read_manifest(cls: type[Node[Any]], spec: NodeSpec | None) -> Manifest:
         said = marks(fn)
         inherited = _inherited_marks(cls, name)
         if said is None and inherited is not None and isinstance(fn, FunctionType):
-            _refuse(cls, fn, f"it overrides a method that is marked {_words(inherited)}; mark it as well, or give it another name")
+            _refuse(
+                cls, fn, f"it overrides a method that is marked {_words(inherited)}; mark it as well, or give it another name"
+            )
         if said is None:
             continue
         if inspect.iscoroutinefunction(fn) or inspect.isasyncgenfunction(fn):
@@ -141,7 +143,11 @@ def _is_hook(cls: type[Any], name: str, fn: object) -> bool:
         import difflib
 
         close = difflib.get_close_matches(name, NODE_HOOKS, 1)
-        _refuse(cls, fn, f"there is no hook {name}; {f'did you mean {close[0]}?' if close else 'there are ' + ', '.join(sorted(NODE_HOOKS))}")
+        _refuse(
+            cls,
+            fn,
+            f"there is no hook {name}; {f'did you mean {close[0]}?' if close else 'there are ' + ', '.join(sorted(NODE_HOOKS))}",
+        )
     return False
 
 

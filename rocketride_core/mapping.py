@@ -26,7 +26,7 @@ Work = Iterable[tuple[Entry, Sequence[Packet]]]
 class _Job:
     """One entry: its task for a worker."""
 
-    def __init__(self, run: _Map, number: int, flight: Flight, packets: Sequence[Packet]) -> None:
+    def __init__(self, run: _Map, number: int, flight: Flight, packets: tuple[Packet, ...]) -> None:
         self.run, self.number, self.flight, self.packets = run, number, flight, packets
 
     def __call__(self) -> None:
@@ -46,7 +46,7 @@ class _Map:
         self.number = 0
 
     def submit(self, entry: Entry, packets: Sequence[Packet]) -> None:
-        job = _Job(self, self.number, self.pipeline.flight(entry), packets)
+        job = _Job(self, self.number, self.pipeline.flight(entry), tuple(packets))
         self.jobs[self.number] = job
         try:
             self.workers.put(job)
@@ -86,7 +86,7 @@ def run_map(
                     entry, packets = next(todo)
                 except StopIteration:
                     more = False
-                except Exception as error:  # results in flight come first, then this
+                except Exception as error:  # noqa: BLE001 - results in flight come first, then this
                     more, failure = False, error
                 else:
                     run.submit(entry, packets)

@@ -56,12 +56,13 @@ class NestedRun:
 
     async def __aiter__(self) -> AsyncIterator[Event]:
         self.result()
-        for event in ():
+        nothing: tuple[Event, ...] = ()
+        for event in nothing:
             yield event
 
     def __await__(self) -> Generator[Any, None, EntryResult]:
+        yield from ()
         return self.result()
-        yield
 
 
 @contextmanager

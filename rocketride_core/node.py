@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Coroutine, Iterable, Sequence
 from contextlib import AbstractContextManager as Context
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, get_args, get_origin
@@ -50,7 +50,9 @@ class Node(Generic[C]):
         super().__init_subclass__(**kwargs)
         spec = cls.__dict__.get("spec") or getattr(cls, "spec", None)
         if spec is not None and not isinstance(spec, NodeSpec):
-            raise InvalidNode(f'{cls.__module__}.{cls.__qualname__}: spec must be a NodeSpec("provider", title="…"), not {type(spec).__name__}')
+            raise InvalidNode(
+                f'{cls.__module__}.{cls.__qualname__}: spec must be a NodeSpec("provider", title="…"), not {type(spec).__name__}'
+            )
         if spec is not None and not (spec.provider and spec.title):
             raise InvalidNode(f"{cls.__module__}.{cls.__qualname__}: its NodeSpec needs a provider and a title")
         cls.config_class = _config_class(cls)
@@ -95,9 +97,6 @@ class Node(Generic[C]):
         def close_instance(self, instance: Instance) -> None: ...
         def list_tools(self, instance: Instance) -> Sequence[Tool]: ...
         def end_global(self) -> None: ...
-        def batcher(
-            self, fn: Callable[[Sequence[Any]], Sequence[Any]], /, *, size: int = 64
-        ) -> Callable[[Sequence[Any]], Sequence[Any]]: ...
 
 
 def _config_class(cls: type[Any]) -> type[Any] | None:
@@ -121,6 +120,11 @@ def _argument(cls: type[Any], bound: dict[Any, Any]) -> Any:
         if found is not None:
             return found
     for plain in cls.__bases__:
-        if issubclass(plain, Node) and plain is not Node and plain.config_class is not None and "__orig_bases__" not in cls.__dict__:
+        if (
+            issubclass(plain, Node)
+            and plain is not Node
+            and plain.config_class is not None
+            and "__orig_bases__" not in cls.__dict__
+        ):
             return plain.config_class
     return None

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 import attrs
 
-Json: TypeAlias = "None | bool | int | float | str | Sequence[Json] | Mapping[str, Json]"
+Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 Arguments: TypeAlias = Mapping[str, Json]
 
 __all__ = ["Answer", "Arguments", "Document", "Json", "Question", "vector"]
@@ -126,10 +126,16 @@ class Question:
 
         told = list(self.instructions)
         if self.expect_json:
-            told.insert(0, ("JSON Response Format", "Answer with one valid JSON value and nothing else: no prose, no code fence."))
+            told.insert(
+                0, ("JSON Response Format", "Answer with one valid JSON value and nothing else: no prose, no code fence.")
+            )
         section(
             "System Instructions",
-            [line for n, (title, text) in enumerate(told, 1) for line in (f"{n}. **{title}**", *(f"    {t}" for t in text.splitlines()))],
+            [
+                line
+                for n, (title, text) in enumerate(told, 1)
+                for line in (f"{n}. **{title}**", *(f"    {t}" for t in text.splitlines()))
+            ],
         )
         section("Examples", [line for given, result in self.examples for line in (f"Given: {given}", f"Result: {result}")])
         section("Conversation History", [f"{role}: {content}" for role, content in self.history])
@@ -167,7 +173,7 @@ class Question:
         """Reads a `Question`; nulls and unknown keys are accepted. A plain string is one question."""
         if isinstance(data, str):
             return Question.of(data)
-        asked = [{"text": q} if isinstance(q, str) else q for q in data.get("questions") or ()]
+        asked: list[dict[str, Any]] = [{"text": q} if isinstance(q, str) else q for q in data.get("questions") or ()]
         vectors = [vector(q["embedding"]) for q in asked if q.get("embedding")]
         return Question(
             texts=tuple(q.get("text") or "" for q in asked),

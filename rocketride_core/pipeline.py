@@ -109,7 +109,7 @@ class RunningPipeline:
             if further is not None:
                 for lane, payload in further():
                     flight.send(lane, payload)
-        except BaseException as error:  # a signal between two handlers; what one raises inside is recorded
+        except BaseException as error:  # noqa: BLE001 - a signal between two handlers; what one raises inside is recorded
             flight.record(self.source.id, "send", "", error)
             flight.stop()
             flight.more.interrupt = error
@@ -197,7 +197,9 @@ class RunningPipeline:
     def serve(self) -> None:
         node = self.source
         if not node.manifest.source:
-            text = f"{node.id} ({node.spec.provider}) waits to be fed: use run, start, submit or map; serve() is for active sources"
+            text = (
+                f"{node.id} ({node.spec.provider}) waits to be fed: use run, start, submit or map; serve() is for active sources"
+            )
             raise RunError(text, component=node.id)
         try:
             getattr(node, node.manifest.source)(self)

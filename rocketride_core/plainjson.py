@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import cache
 from pathlib import PurePath
 from typing import Any, cast
@@ -36,7 +37,7 @@ def _convert(value: Any, at: str) -> Any:
         return value
     if isinstance(value, Mapping):
         return {_key(key, at): _convert(item, f"{at}.{key}") for key, item in value.items()}
-    if isinstance(value, (Sequence, Set)) and not isinstance(value, (str, bytes, bytearray, memoryview)):
+    if isinstance(value, (Sequence, AbstractSet)) and not isinstance(value, (str, bytes, bytearray, memoryview)):
         return [_convert(item, f"{at}[{n}]") for n, item in enumerate(value)]
     for method in ("to_json", "model_dump", "tolist"):  # our payloads, pydantic's models, numpy's arrays and buffers
         if not isinstance(value, type) and callable(getattr(value, method, None)):

@@ -263,4 +263,6 @@ class Expansion(Protocol):
 class Commands(Protocol):
     """What `add_commands` gets: `add` a command to `rocketride-core`; `run(args, kernel)` answers its exit code."""
 
-    def add(self, name: str, run: Callable[[Any, Any], int], /, *, help: str, arguments: Callable[[Any], None] | None = None) -> None: ...
+    def add(
+        self, name: str, run: Callable[[Any, Any], int], /, *, help: str, arguments: Callable[[Any], None] | None = None
+    ) -> None: ...

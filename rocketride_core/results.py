@@ -42,7 +42,13 @@ class EntryResult:
         children: Sequence[EntryResult],
     ) -> None:
         self.entry, self.error, self.notes = entry, error, notes
-        self._responses, self._warnings, self._usage, self._metadata, self._children = responses, warnings, usage, metadata, children
+        self._responses, self._warnings, self._usage, self._metadata, self._children = (
+            responses,
+            warnings,
+            usage,
+            metadata,
+            children,
+        )
         if len(responses) > 1:
             responses.sort(key=_place)
 

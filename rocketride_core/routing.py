@@ -15,7 +15,7 @@ from .payloads import Question
 __all__ = ["route"]
 
 QUESTION_TYPE = "application/rocketride-question"
-_FAMILIES = {"text": TEXT, "image": IMAGE, "audio": AUDIO, "video": VIDEO}
+_FAMILIES: dict[str, Lane[Any]] = {"text": TEXT, "image": IMAGE, "audio": AUDIO, "video": VIDEO}
 
 
 def route(blob: Blob, source: str, outs: Sequence[Lane[Any]], wants: Callable[[Lane[Any]], bool]) -> Packet:
@@ -38,7 +38,9 @@ def route(blob: Blob, source: str, outs: Sequence[Lane[Any]], wants: Callable[[L
     if TAGS in wired:
         return TAGS(blob)
     takes = ", ".join(lane.name for lane in wired) or "nothing is wired to it"
-    raise RunError(f"{source} has no lane for {blob.name or 'this'} ({mime or 'no mime type'}); wired lanes: {takes}", component=source)
+    raise RunError(
+        f"{source} has no lane for {blob.name or 'this'} ({mime or 'no mime type'}); wired lanes: {takes}", component=source
+    )
 
 
 def _lane(mime: str, outs: Sequence[Lane[Any]]) -> Lane[Any] | None:
@@ -68,7 +70,10 @@ def _payload(blob: Blob, lane: Lane[Any], parameters: str) -> Any:
 
 
 def _text(blob: Blob, parameters: str) -> str:
-    charset = next((p.partition("=")[2].strip(" \"'") for p in parameters.split(";") if p.strip().lower().startswith("charset=")), "utf-8-sig")
+    charset = next(
+        (p.partition("=")[2].strip(" \"'") for p in parameters.split(";") if p.strip().lower().startswith("charset=")),
+        "utf-8-sig",
+    )
     try:
         return blob.read().decode(charset)
     except (UnicodeDecodeError, LookupError) as error:

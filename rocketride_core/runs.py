@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from queue import Empty, SimpleQueue
 from threading import Event as Flag
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from .entry import Entry, Event
 from .errors import RunError, RunTimeout
@@ -109,8 +109,7 @@ class WorkerRun:
         while not self._over.wait(_SLICE if end is None else max(0.0, min(_SLICE, end - time.monotonic()))):
             if end is not None and time.monotonic() >= end:
                 raise RunTimeout(f"{self.entry.name or 'the entry'} is not over after {timeout:g} s", entry=self.entry.name)
-        assert self._result is not None
-        return self._result
+        return cast(EntryResult, self._result)
 
     def __enter__(self) -> Self:
         self._launch()
@@ -199,8 +198,7 @@ class WorkerRun:
         except BaseException:
             self.cancel()
             raise
-        assert self._result is not None
-        return self._result
+        return cast(EntryResult, self._result)
 
     async def _done(self) -> None:
         import asyncio

@@ -96,7 +96,7 @@ class _Job:
                     self._outcomes[number] = self._catalog.call(*self._calls[number])
                 except ToolError as error:
                     self._outcomes[number] = error
-        except BaseException as error:  # handed to the thread that waits for the turn, which raises it
+        except BaseException as error:  # noqa: BLE001 - handed to the thread that waits for the turn, which raises it
             self.stopped = error
         finally:
             self.done.set()

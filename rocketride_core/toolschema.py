@@ -24,7 +24,6 @@ from .toolbox import Tool
 if TYPE_CHECKING:
     from .handlers import ToolMark
     from .node import Node
-    from .protocols import Instance
 
 __all__ = ["class_tools", "read_tools", "validator"]
 
@@ -78,7 +77,13 @@ class _Method:
     def read_hints(self) -> dict[str, Any]:
         from . import payloads, protocols
 
-        known = {"Instance": protocols.Instance, "Json": payloads.Json, "Arguments": payloads.Arguments, "Mapping": Mapping, "Sequence": Sequence}
+        known = {
+            "Instance": protocols.Instance,
+            "Json": payloads.Json,
+            "Arguments": payloads.Arguments,
+            "Mapping": Mapping,
+            "Sequence": Sequence,
+        }
         try:
             return typing.get_type_hints(self.fn, localns=known, include_extras=True)
         except NameError as error:
@@ -236,7 +241,11 @@ def _schema_of(kind: Any) -> dict[str, Any]:
     base = origin or kind
     if isinstance(base, type) and issubclass(base, Mapping):
         return {"type": "object", **({"additionalProperties": _schema_of(args[1])} if args else {})}
-    if isinstance(base, type) and issubclass(base, (list, tuple, set, frozenset, Sequence)) and not issubclass(base, (str, bytes, memoryview)):
+    if (
+        isinstance(base, type)
+        and issubclass(base, (list, tuple, set, frozenset, Sequence))
+        and not issubclass(base, (str, bytes, memoryview))
+    ):
         items = [a for a in args if a is not Ellipsis]
         return {"type": "array", **({"items": _schema_of(items[0])} if len(set(items)) == 1 else {})}
     if isinstance(kind, str | typing.ForwardRef):  # inside of Json, which refers to itself
@@ -269,7 +278,9 @@ def _schema_check(tool: Tool) -> Check:
 
     def check(arguments: Arguments) -> Arguments:
         if not isinstance(arguments, Mapping):
-            raise ToolInput(f"{tool.name}: the arguments are a JSON object, not {type(arguments).__name__}", tool=tool.name, path="$")
+            raise ToolInput(
+                f"{tool.name}: the arguments are a JSON object, not {type(arguments).__name__}", tool=tool.name, path="$"
+            )
         try:
             compiled(dict(arguments))
         except ToolInput as error:

@@ -104,7 +104,7 @@ class Tracer:
         handled = flight.bound.nodes[node].manifest.on.get(lane)
         try:
             shown = json.dumps(handled[0].to_json(payload) if handled else repr(payload), ensure_ascii=False, default=repr)
-        except Exception as error:  # a payload that cannot be shown must not end the entry it is a record of
+        except Exception as error:  # noqa: BLE001 - a payload that cannot be shown must not end the entry it is a record of
             return f"<{type(payload).__name__}: {error}>"
         return shown if len(shown) <= LONGEST else f"{shown[:LONGEST]}… ({len(shown)} characters)"
 

@@ -36,7 +36,11 @@ class CallLog:
 
 def failure(error: RunError) -> dict[str, str]:
     cause = error.__cause__
-    text = f"RunError {error.code}" if cause is None or (isinstance(cause, RunError) and cause.code) else f"{type(cause).__name__}: {cause}"
+    text = (
+        f"RunError {error.code}"
+        if cause is None or (isinstance(cause, RunError) and cause.code)
+        else f"{type(cause).__name__}: {cause}"
+    )
     return {"component": error.component, "phase": error.phase, "lane": error.lane, "cause": text}
 
 

@@ -458,8 +458,15 @@ def shown(result: Any) -> str:
 
 
 AGENTS = [
-    node("Agent", AgentBody, {"questions": ["answers"]}, spec("agent", "Agent", needs={LLM: OPTIONAL, TOOL: MANY, MEMORY: OPTIONAL})),
-    node("StrictAgent", AgentBody, {"questions": ["answers"]}, spec("strict_agent", "Strict Agent", needs={LLM: ONE, TOOL: MANY})),
+    node(
+        "Agent",
+        AgentBody,
+        {"questions": ["answers"]},
+        spec("agent", "Agent", needs={LLM: OPTIONAL, TOOL: MANY, MEMORY: OPTIONAL}),
+    ),
+    node(
+        "StrictAgent", AgentBody, {"questions": ["answers"]}, spec("strict_agent", "Strict Agent", needs={LLM: ONE, TOOL: MANY})
+    ),
 ]
 
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 __all__ = ["COMMANDS", "PROGRAM", "Usage", "build", "parse"]
 
@@ -22,6 +22,10 @@ def build(plugins: Sequence[str] = ()) -> argparse.ArgumentParser:
     Parameters:
         plugins: names of installed host plugins, for the last lines of the help.
     """
+    return _built(plugins)[0]
+
+
+def _built(plugins: Sequence[str] = ()) -> tuple[argparse.ArgumentParser, Mapping[str, argparse.ArgumentParser]]:
     from rocketride_core import __version__
 
     more = f"Installed plugins: {', '.join(plugins)}; `{PROGRAM} help` shows the commands they add." if plugins else ""
@@ -40,16 +44,14 @@ def build(plugins: Sequence[str] = ()) -> argparse.ArgumentParser:
     for command in commands.choices.values():
         command.add_argument("--rescan", action="store_true", help="read what is installed anew, whatever the cached index says")
         command.add_argument("--debug", action="store_true", help="show tracebacks")
-    return parser
+    return parser, commands.choices
 
 
 def parse(command: str, words: Sequence[str]) -> argparse.Namespace:
     """The arguments of one command; options may stand between the files."""
-    [action] = [a for a in build()._actions if isinstance(a, argparse._SubParsersAction)]
     rest = list(words)
     rest.remove(command)
-    chosen: argparse.ArgumentParser = action.choices[command]
-    return chosen.parse_intermixed_args(rest)
+    return _built()[1][command].parse_intermixed_args(rest)
 
 
 def _pipe(parser: argparse.ArgumentParser) -> None:

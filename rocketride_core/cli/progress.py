@@ -39,6 +39,7 @@ class Reporter:
         self._task: TaskID | None = None
 
     def __enter__(self) -> Self:
+        self._began = time.monotonic()
         # A bar for one object is noise; rich is not imported for it.
         if not self.as_json and self.total != 1 and self.total != 0 and sys.stderr.isatty():
             self._start_bar()

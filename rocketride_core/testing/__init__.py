@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: MIT
 """The test kit for authors of nodes and hosts: real kernel, no mocks of it. `pip install rocketride-core[testing]` brings pytest.
 
-    from rocketride_core.testing import NodeSuite, run_node
+from rocketride_core.testing import NodeSuite, run_node
 
-    class TestChunker(NodeSuite):
-        node = Chunker
-        config = {"size": 3}
+class TestChunker(NodeSuite):
+    node = Chunker
+    config = {"size": 3}
 
-    def test_cuts() -> None:
-        out = run_node(Chunker, config={"size": 2}, send={"text": ["abc"]})
-        assert [d.text for d in out[DOCUMENTS][0]] == ["ab", "c"]
+def test_cuts() -> None:
+    out = run_node(Chunker, config={"size": 2}, send={"text": ["abc"]})
+    assert [d.text for d in out[DOCUMENTS][0]] == ["ab", "c"]
 """
 
 from __future__ import annotations

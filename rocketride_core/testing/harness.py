@@ -82,7 +82,9 @@ class Harness:
         for key, payloads in send.items():
             name = key.name if isinstance(key, Lane) else key
             if name not in self._lanes:
-                raise ValueError(f"{self.node.spec.provider} takes no lane '{name}'; it takes: {', '.join(self._lanes) or 'none'}")
+                raise ValueError(
+                    f"{self.node.spec.provider} takes no lane '{name}'; it takes: {', '.join(self._lanes) or 'none'}"
+                )
             out.extend(self._lanes[name](payload) for payload in payloads)
         return out
 
@@ -95,7 +97,7 @@ class Harness:
         events: list[Event] = []
         flight = self.pipeline.flight(entry or Entry("test"))
         flight.listener = events.append
-        result = self.pipeline.complete(flight, self.packets(send), timeout)
+        result = self.pipeline.complete(flight, tuple(self.packets(send)), timeout)
         if check:
             result.checked()
         return Outputs(result, events, self._recorder)
@@ -161,7 +163,9 @@ def node_harness(
     for number, (control, service) in enumerate((controls or {}).items()):
         server = _server(control, service, number)
         classes.append(server)
-        components.append(Component(f"{control.name}_{number}", server.spec.provider, control=[ControlLink(control.name, "node")]))
+        components.append(
+            Component(f"{control.name}_{number}", server.spec.provider, control=[ControlLink(control.name, "node")])
+        )
     if outs:
         classes.append(recorder)
         components.append(Component("recorder", recorder.spec.provider, input=[LaneLink(lane.name, "node") for lane in outs]))
