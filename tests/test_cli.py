@@ -6,7 +6,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import resource
 import signal
 import statistics
 import subprocess
@@ -194,6 +193,7 @@ def start(site: Path, place: Path) -> Iterator[Callable[..., subprocess.Popen[st
         running.append(one)
         return one
 
+    go.env = env  # type: ignore[attr-defined]
     yield go
     for one in running:
         if one.poll() is None:
@@ -682,6 +682,36 @@ def test_a_serving_source_ends_by_signal(start: Callable[..., subprocess.Popen[s
     assert "Traceback" not in err
 
 
+def test_a_terminal_gets_a_bar_and_the_results_stay_apart(start: Callable[..., subprocess.Popen[str]]) -> None:
+    pty = pytest.importorskip("pty", reason="terminals are made by POSIX")
+    files(a="one", b="boom", c="three")
+    ours, theirs = pty.openpty()
+    running = subprocess.Popen(
+        command("run", shout(), "in"),
+        env=start.env,
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        text=True,  # type: ignore[attr-defined]
+    )
+    os.close(theirs)
+    assert running.stdout is not None
+    out, shown = running.stdout.read(), b""
+    try:
+        while piece := os.read(ours, 4096):
+            shown += piece
+    except OSError:  # how Linux says that the other end is closed
+        pass
+    os.close(ours)
+    assert running.wait(60) == 1
+    running.stdout.close()
+    assert "== in/a.txt\nONE\n" in out
+    assert "\x1b" not in out
+    assert b"3/3" in shown
+    assert b"1 failed" in shown
+    assert b"failed  in/b.txt" in shown
+    assert b"ok      " not in shown
+
+
 def test_a_reader_that_leaves_is_no_error_of_ours(start: Callable[..., subprocess.Popen[str]]) -> None:
     files(**{f"f{n:03}": "x" * 5000 for n in range(100)})
     running = start("run", shout(), "in")
@@ -702,6 +732,7 @@ def test_light_commands_are_quick_with_many_plugins(tmp_path: Path, words: tuple
         "PYTHONPATH": os.pathsep.join([str(site), str(Path(__file__).parents[1])]),
         "XDG_CACHE_HOME": str(tmp_path / "cache"),
     }
+    resource = pytest.importorskip("resource", reason="CPU time of children is asked of POSIX")
     # A busy machine takes more CPU time for the same work: the limit grows with what plain imports take, 70 ms when it is idle.
     yardstick = [sys.executable, "-c", "import attrs, cattrs, pluggy, json"]
     taken: dict[str, list[float]] = {"ours": [], "plain": []}
