@@ -58,6 +58,9 @@ nb::object bind_program(const Compiled& compiled, nb::list nodes, nb::type_objec
 NB_MODULE(_native, m) {
     m.doc() = "The native kernel: graph compile, regions and orders, delivery, and the bounded pool. Private: use rocketride_core.";
 
+    // A thread that was given up (a tool over its time limit) may hold objects when the interpreter goes: nothing to report.
+    nb::set_leak_warnings(false);
+
     nb::enum_<Code>(m, "Code")
         .value("port_cycle", Code::port_cycle)
         .value("control_cycle", Code::control_cycle)

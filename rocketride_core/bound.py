@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager as Context
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from threading import Lock, local
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -196,9 +196,21 @@ class Bound:
         if key not in table:
             stack = ExitStack()
             table[key] = stack.enter_context(factory())
+            table.setdefault("stacks", []).append((node, stack))
             with self._lock:
                 self._resources.append((node, stack))
         return cast(R, table[key])
+
+    def leave_thread(self) -> None:
+        """A thread of ours ends: what `per_worker` made on it is closed now, on it."""
+        mine: list[tuple[int, ExitStack]] = self._workers.__dict__.pop("stacks", [])
+        self._workers.__dict__.clear()
+        with self._lock:
+            mine = [item for item in mine if item in self._resources]
+            self._resources = [item for item in self._resources if item not in mine]
+        for _, stack in reversed(mine):
+            with suppress(Exception):  # nobody is left to be told: the call was given up
+                stack.close()
 
     def _close_workers(self, node: int, failed: list[RunError]) -> None:
         with self._lock:

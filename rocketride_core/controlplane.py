@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from itertools import count
 from threading import RLock, local
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -19,6 +21,7 @@ from .toolbox import Tool
 if TYPE_CHECKING:
     from .flight import Flight
     from .live import LiveInstance
+    from .trace import Tracer
 
 I = TypeVar("I")  # noqa: E741
 
@@ -28,9 +31,31 @@ _calls = count(1)
 _thread = local()
 
 
+class Gate:
+    """Serialises the calls of one component in one entry. One that an abandoned thread holds is replaced."""
+
+    __slots__ = ("lock",)
+
+    def __init__(self) -> None:
+        self.lock = RLock()
+
+    def renew(self) -> None:
+        self.lock = RLock()
+
+
+def caller_span(flight: Flight) -> str:
+    """The span that a call made now on this thread belongs to; "" without a trace."""
+    if flight.bound.tracer is None:
+        return ""
+    for at, _, span in reversed(_thread.__dict__.get("runs", ())):
+        if at is flight:
+            return cast(str, span)
+    return flight.span_id
+
+
 def current_run(flight: Flight) -> str:
     """The innermost tool call of this entry on this thread, else the entry."""
-    for at, run in reversed(_thread.__dict__.get("runs", ())):
+    for at, run, _ in reversed(_thread.__dict__.get("runs", ())):
         if at is flight:
             return cast(str, run)
     return flight.entry.name or "entry"
@@ -78,7 +103,7 @@ class Slot:
 
     tool: Tool
     callee: LiveInstance
-    lock: Any
+    gate: Gate
     wrapped: Callable[..., Any] | None
 
 
@@ -105,7 +130,7 @@ class Catalog:
         bound, index = self._flight.bound, callee.index
         id = callee.node.id
         wrapped = bound.relays[index].wrapped("invoke_tool")
-        lock = self._flight.more.memo.setdefault(("lock", index), RLock())
+        gate = self._flight.more.memo.setdefault(("gate", index), Gate())
         try:
             tools = [*bound.static_tools(index), *_listed(callee)]
         except Exception as error:  # noqa: BLE001 - kept, and raised when these tools are asked for
@@ -114,7 +139,7 @@ class Catalog:
             self._broken[id] = failure
             return
         for tool in tools:
-            self._slots[tool.name] = Slot(tool, callee, None if tool.concurrent else lock, wrapped)
+            self._slots[tool.name] = Slot(tool, callee, gate, wrapped)
 
     def __iter__(self) -> Iterator[Tool]:
         """Every tool.
@@ -157,21 +182,40 @@ def _listed(callee: LiveInstance) -> list[Tool]:
     return cast("list[Tool]", memo[key])
 
 
-def run_slot(flight: Flight, slot: Slot, arguments: Arguments) -> Json:
+def run_slot(flight: Flight, slot: Slot, arguments: Arguments, parent: str = "") -> Json:
     """One call on this thread, serialised and wrapped as its slot says.
 
     Raises:
         ToolError: any of its kinds.
     """
     runs = _thread.__dict__.setdefault("runs", [])
-    runs.append((flight, f"call {next(_calls)}"))
+    number, tracer = next(_calls), flight.bound.tracer
+    if tracer is not None:
+        return _traced(tracer, flight, slot, arguments, parent, runs, number)
+    runs.append((flight, f"call {number}", ""))
     try:
-        if slot.lock is None:
+        if slot.tool.concurrent:
             return _guarded(slot, arguments)
-        with slot.lock:
+        with slot.gate.lock:
             return _guarded(slot, arguments)
     finally:
         runs.pop()
+
+
+def _traced(tracer: Tracer, flight: Flight, slot: Slot, arguments: Arguments, parent: str, runs: list[Any], number: int) -> Json:
+    span = f"{flight.trace_id}.t{number}"
+    runs.append((flight, f"call {number}", span))
+    start, outcome = time.monotonic(), cast("Json | BaseException", None)
+    try:
+        with nullcontext() if slot.tool.concurrent else slot.gate.lock:
+            outcome = _guarded(slot, arguments)
+        return outcome
+    except BaseException as error:
+        outcome = error
+        raise
+    finally:
+        runs.pop()
+        tracer.tool(flight, span, parent, slot.callee.node.id, slot.tool.name, start, arguments, outcome)
 
 
 def _guarded(slot: Slot, arguments: Arguments) -> Json:

@@ -78,13 +78,18 @@ class Flight(_native.Flight):
         if bound.tracer is not None:
             self.begun = time.monotonic()
             self.trace_id = bound.tracer.number()
-            self.trace_parent = f"{parent.trace_id}.{parent.span}" if parent is not None else ""
+            self.trace_parent = ""
 
     @property
     def more(self) -> More:
         if self._more is None:
             self._more = More()
         return self._more
+
+    @property
+    def span_id(self) -> str:
+        """The trace's name for what runs now."""
+        return f"{self.trace_id}.{self.span}" if self.span >= 0 else self.trace_id
 
     @property
     def depth(self) -> int:

@@ -8,11 +8,13 @@ from collections.abc import AsyncIterator, Generator, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
+from .controlplane import caller_span
 from .entry import Entry, Event
 from .errors import EntryStopped, RunError
 from .flight import Flight
 from .lanes import Lane, Packet
 from .results import EntryResult
+from .timed import note_nested
 
 if TYPE_CHECKING:
     from .live import LiveInstance
@@ -82,6 +84,9 @@ def open_nested(instance: LiveInstance, timeout: float | None) -> Iterator[Neste
     entry = Entry(name, path=caller.entry.path, metadata=caller.entry.metadata, object_id=f"{caller.entry.object_id}/{name}")
     flight = Flight(bound.program, index, bound, entry, caller)
     flight.listener = caller.listener
+    if bound.tracer is not None:
+        flight.trace_parent = caller_span(caller)
+    note_nested(flight)
     run = NestedRun(flight)
     stop_child = flight.cancel
     caller.add_on_stop(stop_child)

@@ -238,7 +238,10 @@ class RunningPipeline:
         for crew in crews:
             crew.join(0.5)
         _open.discard(self)
-        if failed := self.bound.end():
+        failed = self.bound.end()
+        if self._tracer is not None:
+            self._tracer.close()
+        if failed:
             raise failed[0]
 
     def _quiet(self, crews: Sequence[Workers], end: float) -> bool:

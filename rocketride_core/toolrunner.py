@@ -3,18 +3,20 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from threading import Event as Flag
 from threading import Lock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from .controlplane import Catalog, Slot, run_slot
-from .errors import EntryStopped, ToolError
+from .controlplane import Catalog, Slot, caller_span, run_slot
+from .errors import EntryStopped, ToolError, ToolTimeout
 from .payloads import Arguments, Json
 
 if TYPE_CHECKING:
     from .bound import Bound
     from .flight import Flight
+    from .timed import TimedCalls
     from .workers import Workers
 
 __all__ = ["ToolRunner"]
@@ -27,11 +29,29 @@ class ToolRunner:
         self._bound = bound
         self._lock = Lock()
         self._helpers: Workers | None = None
+        self._timed: TimedCalls | None = None
 
     def call(self, flight: Flight, slot: Slot, arguments: Arguments, timeout: float | None) -> Json:
         if flight.stopped:
             raise EntryStopped
-        return run_slot(flight, slot, arguments)
+        limits = (self._bound.settings.tool_timeout, slot.tool.timeout, timeout, flight.remaining)
+        given = [seconds for seconds in limits if seconds is not None]
+        span = caller_span(flight)
+        if not given:
+            return run_slot(flight, slot, arguments, span)
+        component = slot.callee.node.id
+        try:
+            return cast(
+                Json,
+                self.timed.call(flight, slot.tool.name, component, min(given), lambda: run_slot(flight, slot, arguments, span)),
+            )
+        except ToolTimeout as late:
+            slot.gate.renew()  # the abandoned thread may hold it for ever
+            tracer = self._bound.tracer
+            if tracer is not None:
+                start = time.monotonic() - late.elapsed
+                tracer.tool(flight, f"{flight.trace_id}.late{late.elapsed:.3f}", span, component, slot.tool.name, start, arguments, late)
+            raise
 
     def call_all(self, catalog: Catalog, calls: Sequence[tuple[str, Arguments]]) -> list[Json | ToolError]:
         """Every job is offered to a helper; what none has begun by its turn, this thread runs itself: nothing can deadlock.
@@ -46,7 +66,7 @@ class ToolRunner:
             except ToolError as error:
                 outcomes[number] = error
                 continue
-            key = number if slot.lock is None else id(slot.lock)
+            key = number if slot.tool.concurrent else id(slot.gate)
             jobs.setdefault(key, _Job(catalog, calls, outcomes)).numbers.append(number)
         todo = list(jobs.values())
         for job in todo[1:]:
@@ -62,6 +82,15 @@ class ToolRunner:
         return outcomes
 
     @property
+    def timed(self) -> TimedCalls:
+        with self._lock:
+            if self._timed is None:
+                from .timed import TimedCalls
+
+                self._timed = TimedCalls(self._bound)
+            return self._timed
+
+    @property
     def helpers(self) -> Workers:
         with self._lock:
             if self._helpers is None:
@@ -75,6 +104,8 @@ class ToolRunner:
         if self._helpers is not None:
             self._helpers.close()
             self._helpers.join(0.5)
+        if self._timed is not None:
+            self._timed.close()
 
 
 class _Job:

@@ -8,7 +8,7 @@ One record per span, written when its entry is over. `entry` records come first,
     {"span": "7.3", "parent": "7.1", "kind": "handler", "component": "chunker_1", "lane": "text", …}
 
 `start` is in seconds since the epoch, `status` is ok, failed or stopped. With `payloads` a handler's record has `payload`.
-A nested entry's `parent` is the span of its caller.
+A nested entry's `parent` is the span of the tool call (kind `tool`) that made it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from pathlib import Path
 from threading import Lock
 from typing import IO, TYPE_CHECKING, Any, Literal
 
-from .payloads import Arguments
+from .errors import EntryStopped
+from .payloads import Arguments, Json
 from .results import error_json
 
 if TYPE_CHECKING:
@@ -81,6 +82,37 @@ class Tracer:
             records.append(record)
         self._put(records)
 
+    def tool(
+        self,
+        flight: Flight,
+        span: str,
+        parent: str,
+        component: str,
+        name: str,
+        start: float,
+        arguments: Arguments,
+        outcome: Json | BaseException,
+    ) -> None:
+        """One call of a tool, written as it ends; the entry it belongs to follows."""
+        failed = isinstance(outcome, BaseException)
+        record: dict[str, Any] = {
+            "span": span,
+            "parent": parent or flight.trace_id,
+            "kind": "tool",
+            "component": component,
+            "tool": name,
+            "start": start + self._clock,
+            "seconds": time.monotonic() - start,
+            "status": "stopped" if isinstance(outcome, EntryStopped) else "failed" if failed else "ok",
+        }
+        if failed:
+            record["error"] = f"{type(outcome).__name__}: {outcome}"
+        if self.payloads:
+            record["arguments"] = _short(arguments)
+            if not failed:
+                record["result"] = _short(outcome)
+        self._put([record])
+
     def _entry(self, flight: Flight, me: str, spans: list[Any]) -> dict[str, Any]:
         start = flight.begun
         status = "failed" if flight.error is not None else "ok"
@@ -103,10 +135,9 @@ class Tracer:
     def _payload(self, flight: Flight, node: int, lane: str, payload: Any) -> Any:
         handled = flight.bound.nodes[node].manifest.on.get(lane)
         try:
-            shown = json.dumps(handled[0].to_json(payload) if handled else repr(payload), ensure_ascii=False, default=repr)
+            return _short(handled[0].to_json(payload) if handled else repr(payload))
         except Exception as error:  # noqa: BLE001 - a payload that cannot be shown must not end the entry it is a record of
             return f"<{type(payload).__name__}: {error}>"
-        return shown if len(shown) <= LONGEST else f"{shown[:LONGEST]}… ({len(shown)} characters)"
 
     def _put(self, records: list[dict[str, Any]]) -> None:
         if isinstance(self._target, Path):
@@ -125,6 +156,11 @@ class Tracer:
             if self._file is not None:
                 self._file.close()
                 self._file = None
+
+
+def _short(value: Any) -> str:
+    shown = json.dumps(value, ensure_ascii=False, default=repr)
+    return shown if len(shown) <= LONGEST else f"{shown[:LONGEST]}… ({len(shown)} characters)"
 
 
 def _redacted(record: dict[str, Any], redact: Callable[[str], str]) -> dict[str, Any]:
