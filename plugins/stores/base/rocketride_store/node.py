@@ -61,6 +61,13 @@ class StoreConfig:
     server_name: str = setting("", key="serverName", title="Server name", doc="Accepted and kept; changes nothing.")
 
 
+@attrs.frozen(kw_only=True)
+class Named:
+    """What of a config says how the collection is called; None where it does not."""
+
+    collection: Any = setting(None)
+
+
 S = TypeVar("S", bound=StoreConfig)
 
 
@@ -97,8 +104,9 @@ class StoreNode(Node[S]):
     @hookimpl
     def expand_component(cls, component: Component, context: Expansion) -> Sequence[Component] | None:
         """Replaces nothing; a bad collection name is a problem of the file, before anything connects."""
-        config = context.config(cls.config_class or StoreConfig)
-        rule = cls.name_rule(config.collection)
+        # Its name alone: what else is wrong with the config must not hide this.
+        name = context.config(Named).collection
+        rule = cls.name_rule(name) if isinstance(name, str) and "${" not in name else ""
         if rule:
             message = f"the collection's name is not one that {cls.spec.title} takes"
             context.problem("invalid-value", message, path=_place(component, "collection"), hint=f"it takes {rule}")
