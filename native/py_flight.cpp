@@ -1,62 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Flight: one entry on its way through one region; opens, feeds, flushes and closes its instances in the compiled order.
-#include <chrono>
-
 #include "py_runtime.hpp"
 
 namespace rocketride {
 
 PyTypeObject* flight_type = nullptr;
-PyObject* entry_stopped = nullptr;
 
 namespace {
-
-std::int64_t now() {
-    return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-PyObject* take_exception() {
-#if PY_VERSION_HEX >= 0x030C0000
-    return PyErr_GetRaisedException();
-#else
-    PyObject *type, *value, *trace;
-    PyErr_Fetch(&type, &value, &trace);
-    PyErr_NormalizeException(&type, &value, &trace);
-    if (trace) PyException_SetTraceback(value, trace);
-    Py_XDECREF(type);
-    Py_XDECREF(trace);
-    return value;
-#endif
-}
-
-// Hands the exception that is set to Python, which keeps it as the flight's error or as a note; the entry stops.
-void fail(FlightObject* flight, int node, Phase phase, std::int32_t lane) {
-    PyObject* error = take_exception();
-    flight->stopped = true;
-    if (!PyErr_GivenExceptionMatches(error, entry_stopped)) {
-        PyObject* done = PyObject_CallMethod(reinterpret_cast<PyObject*>(flight), "_fail", "iiiO", node, static_cast<int>(phase),
-                                             static_cast<int>(lane), error);
-        if (!done) PyErr_WriteUnraisable(reinterpret_cast<PyObject*>(flight));
-        Py_XDECREF(done);
-    }
-    Py_DECREF(error);
-}
-
-// A span is named by its index: the vector may move while the handler runs.
-std::int32_t begin_span(FlightObject* flight, const SlotPlan& plan, Phase phase, std::int32_t lane, PyObject* payload) {
-    PyObject* kept = payload && flight->program->data->payloads ? payload : nullptr;
-    Py_XINCREF(kept);
-    flight->spans->push_back({flight->span, plan.node, lane, phase, 0, plan.control, now(), 0, kept});
-    return flight->span = static_cast<std::int32_t>(flight->spans->size()) - 1;
-}
-
-void end_span(FlightObject* flight, std::int32_t index, bool good) {
-    if (!flight->spans || static_cast<std::size_t>(index) >= flight->spans->size()) return;
-    Span& span = (*flight->spans)[static_cast<std::size_t>(index)];
-    span.end = now();
-    span.status = good ? 1 : flight->stopped ? 2 : 3;
-    flight->span = span.parent;
-}
 
 // The exit stack of one instance, after its close hook; Python keeps and closes it.
 void close_exits(FlightObject* flight, InstanceObject* instance) {
@@ -67,7 +17,7 @@ void close_exits(FlightObject* flight, InstanceObject* instance) {
     instance->phase = Phase::close;
     PyObject* done = PyObject_CallMethod(exits, "close", nullptr);
     instance->phase = before;
-    if (!done) fail(flight, instance->plan->node, Phase::close, -1);
+    if (!done) fail_flight(flight, instance->plan->node, Phase::close, -1);
     Py_XDECREF(done);
     Py_DECREF(exits);
 }
@@ -348,39 +298,6 @@ PyType_Spec spec = {"rocketride_core._native.Flight", sizeof(FlightObject), 0,
 
 PyTypeObject* make_flight_type() { return reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec)); }
 
-bool Host::stopped() const { return flight->stopped; }
-
-void Host::call(const Target& target, void* payload) {
-    attempt(flight, flight->instances[target.slot], Phase::handler, target.lane, target.allowed, static_cast<PyObject*>(target.handler),
-            static_cast<PyObject*>(target.owner), static_cast<PyObject*>(payload));
-}
-
-bool attempt(FlightObject* flight, InstanceObject* instance, Phase phase, std::int32_t lane, std::uint64_t allowed, PyObject* callable,
-             PyObject* owner, PyObject* payload) {
-    // A node in a loop may be entered again while it runs: what was current comes back afterwards.
-    InstanceObject* const outer = flight->current;
-    const Phase phase_before = instance->phase;
-    const std::int32_t lane_before = instance->lane;
-    const std::uint64_t allowed_before = instance->allowed;
-    instance->phase = phase;
-    instance->lane = lane;
-    instance->allowed = allowed;
-    flight->current = instance;
-    const std::int32_t span = flight->spans ? begin_span(flight, *instance->plan, phase, lane, payload) : -1;
-    PyObject* argv[4] = {nullptr, owner, reinterpret_cast<PyObject*>(instance), payload};
-    const std::size_t count = (owner ? 1u : 0u) + (payload ? 2u : 1u);
-    PyObject* result = PyObject_Vectorcall(callable, argv + (owner ? 1 : 2), count | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
-    if (!result) fail(flight, instance->plan->node, phase, lane);
-    if (span >= 0) end_span(flight, span, result != nullptr);
-    instance->phase = phase_before;
-    instance->lane = lane_before;
-    instance->allowed = allowed_before;
-    flight->current = outer;
-    if (!result) return false;
-    Py_DECREF(result);
-    return true;
-}
-
 void forget_instances(FlightObject* flight) {
     InstanceObject** instances = flight->instances;
     if (!instances) return;
@@ -392,13 +309,6 @@ void forget_instances(FlightObject* flight) {
         Py_DECREF(reinterpret_cast<PyObject*>(instance));
     }
     PyMem_Free(instances);
-}
-
-void drop_spans(FlightObject* flight) {
-    if (!flight->spans) return;
-    std::vector<Span> spans;
-    spans.swap(*flight->spans);
-    for (const Span& span : spans) Py_XDECREF(span.payload);
 }
 
 }  // namespace rocketride

@@ -45,7 +45,7 @@ class Tool:
         Raises:
             ToolInput: `path` is the JSON path of the offending value.
         """
-        from .toolschema import validator
+        from .toolcheck import validator
 
         return validator(self)(arguments)
 

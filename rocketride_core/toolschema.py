@@ -7,9 +7,8 @@ A method's parameters become an attrs class of settings, so tools and configs sh
 from __future__ import annotations
 
 import inspect
-import types
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 from weakref import WeakKeyDictionary
 
@@ -20,16 +19,14 @@ from .payloads import Arguments
 from .settings import setting
 from .spec import Param
 from .toolbox import Tool
+from .toolcheck import Check, compile_check
 
 if TYPE_CHECKING:
     from .handlers import ToolMark
     from .node import Node
 
-__all__ = ["class_tools", "read_tools", "validator"]
+__all__ = ["class_tools", "read_tools"]
 
-Check = Callable[[Arguments], Arguments]
-
-_SIMPLE = (str, int, float, bool)
 _TOOLS: WeakKeyDictionary[type[Any], list[Tool]] = WeakKeyDictionary()
 
 
@@ -112,7 +109,7 @@ class _Method:
             self.output(),
             self.mark.concurrent,
             self.mark.timeout,
-            check=_compile(shape, fields, lengths),
+            check=compile_check(shape, fields, lengths),
         )
 
     def field(self, parameter: inspect.Parameter, lengths: dict[str, int]) -> tuple[Any, Any]:
@@ -139,8 +136,10 @@ class _Method:
         hint = self.hints.get("return", inspect.Parameter.empty)
         if hint is inspect.Parameter.empty or hint is Any:
             return None
+        from .resultschema import result_schema
+
         try:
-            return _schema_of(hint)
+            return result_schema(hint)
         except TypeError as error:
             raise self.refuse(f"it returns {error}, which JSON cannot carry") from error
 
@@ -165,150 +164,3 @@ def _split(hint: Any) -> tuple[Any, Param]:
         if isinstance(one, str):
             return kind, Param(one)
     return kind, Param()
-
-
-def _compile(shape: type[Any], fields: Mapping[str, tuple[Any, Any]], lengths: Mapping[str, int]) -> Check:
-    """Plain values of the right type pass by a few comparisons; everything else goes through the full conversion."""
-    from .settings import setting_of
-    from .structure import fields_of
-
-    simple = {}
-    settings = {a.name: setting_of(a) for a in attrs.fields(shape)}
-    for name, (_, kind) in fields.items():
-        limits = settings[name]
-        if kind in _SIMPLE and limits.ge is None and limits.le is None:
-            simple[name] = (kind, lengths.get(name, 0) if kind is str else 0)
-    required = {f.argument for f in fields_of(shape) if f.required}
-    named = frozenset(fields)
-
-    def check(arguments: Arguments) -> Arguments:
-        if type(arguments) is dict and required <= arguments.keys():
-            for name, value in arguments.items():
-                plain = simple.get(name)
-                if plain is None or type(value) is not plain[0] or (plain[1] and len(value) < plain[1]):
-                    break
-            else:
-                return arguments
-        return full(arguments)
-
-    def full(arguments: Arguments) -> Arguments:
-        from .structure import build
-
-        if not isinstance(arguments, Mapping):
-            raise ToolInput(f"the arguments are a JSON object, not {type(arguments).__name__}", path="$")
-        for name in arguments:
-            if name not in named:
-                known = ", ".join(fields) or "none"
-                raise ToolInput(f"$.{name}: there is no parameter '{name}'; there are: {known}", path=f"$.{name}")
-        made, problems = build(shape, arguments, at="$")
-        wrong = next((p for p in problems if p.severity == "error"), None)
-        if wrong is not None:
-            raise ToolInput(f"{wrong.path}: {wrong.message}{f' ({wrong.hint})' if wrong.hint else ''}", path=wrong.path)
-        given = {name: getattr(made, name) for name in arguments}
-        for name, least in lengths.items():
-            if name in given and isinstance(given[name], str) and len(given[name]) < least:
-                short = "it must not be empty" if least == 1 else f"it needs at least {least} characters"
-                raise ToolInput(f"$.{name}: {short}", path=f"$.{name}")
-        return given
-
-    return check
-
-
-def _schema_of(kind: Any) -> dict[str, Any]:
-    """JSON Schema of a result's type; TypeError names a type that JSON cannot carry."""
-    from .configschema import config_schema
-
-    origin, args = get_origin(kind), get_args(kind)
-    if origin in (Annotated, typing.Required, typing.NotRequired):
-        return _schema_of(args[0])
-    if kind in (None, type(None)):
-        return {"type": "null"}
-    if kind in (Any, object):
-        return {}
-    if kind in _SIMPLE:
-        return {"type": {str: "string", int: "integer", float: "number", bool: "boolean"}[kind]}
-    if origin in (typing.Union, types.UnionType):
-        return {} if Mapping in [get_origin(a) or a for a in args] and str in args else {"anyOf": [_schema_of(a) for a in args]}
-    if origin is typing.Literal:
-        return {"enum": list(args)}
-    if typing.is_typeddict(kind):
-        hints = typing.get_type_hints(kind, include_extras=True)
-        return {
-            "type": "object",
-            "properties": {name: _schema_of(hint) for name, hint in hints.items()},
-            "required": sorted(kind.__required_keys__),
-        }
-    base = origin or kind
-    if isinstance(base, type) and issubclass(base, Mapping):
-        return {"type": "object", **({"additionalProperties": _schema_of(args[1])} if args else {})}
-    if (
-        isinstance(base, type)
-        and issubclass(base, (list, tuple, set, frozenset, Sequence))
-        and not issubclass(base, (str, bytes, memoryview))
-    ):
-        items = [a for a in args if a is not Ellipsis]
-        return {"type": "array", **({"items": _schema_of(items[0])} if len(set(items)) == 1 else {})}
-    if isinstance(kind, str | typing.ForwardRef):  # inside of Json, which refers to itself
-        return {}
-    if attrs.has(kind):
-        return config_schema(kind)
-    if isinstance(kind, type) and (hasattr(kind, "__dataclass_fields__") or hasattr(kind, "model_json_schema")):
-        schema: dict[str, Any] = kind.model_json_schema() if hasattr(kind, "model_json_schema") else {"type": "object"}
-        return schema
-    raise TypeError(getattr(kind, "__name__", repr(kind)))
-
-
-def validator(tool: Tool) -> Check:
-    """The check of a tool that brings a schema of its own; compiled once per schema object.
-
-    Raises:
-        ToolInput: from the check: what does not fit, with its path.
-    """
-    return _schema_check(tool)
-
-
-def _schema_check(tool: Tool) -> Check:
-    key = id(tool.input_schema)
-    found = _CHECKS.get(key)
-    if found is None or found[0] is not tool.input_schema:
-        if len(_CHECKS) > 4096:
-            _CHECKS.clear()
-        found = _CHECKS[key] = (tool.input_schema, _from_schema(tool.input_schema))
-    compiled = found[1]
-
-    def check(arguments: Arguments) -> Arguments:
-        if not isinstance(arguments, Mapping):
-            raise ToolInput(
-                f"{tool.name}: the arguments are a JSON object, not {type(arguments).__name__}", tool=tool.name, path="$"
-            )
-        try:
-            compiled(dict(arguments))
-        except ToolInput as error:
-            error.tool = tool.name
-            raise
-        return arguments
-
-    return check
-
-
-_CHECKS: dict[int, tuple[Arguments, Callable[[Any], None]]] = {}
-
-
-def _from_schema(schema: Arguments) -> Callable[[Any], None]:
-    if not schema or schema == {"type": "object"}:
-        return lambda arguments: None
-    import fastjsonschema
-
-    try:
-        run = fastjsonschema.compile({k: v for k, v in schema.items() if k != "$schema"}, use_default=False)
-    except fastjsonschema.JsonSchemaDefinitionException as error:
-        raise ToolInput(f"the tool's own schema is not a JSON Schema: {error}", path="$") from error
-
-    def check(arguments: Any) -> None:
-        try:
-            run(arguments)
-        except fastjsonschema.JsonSchemaValueException as error:
-            path = "$" + "".join(f"[{p}]" if p.isdigit() else f".{p}" for p in error.path[1:])
-            raise ToolInput(f"{path}: {error.message.partition(' ')[2] or error.message}", path=path) from error
-
-    return check
