@@ -27,6 +27,7 @@ from .overrides import apply, environment
 from .progress import Reporter
 
 if TYPE_CHECKING:
+    from rocketride_core.kernel import Kernel
     from rocketride_core.pipeline import RunningPipeline
 
 __all__ = ["execute"]
@@ -44,13 +45,12 @@ def _execute(args: argparse.Namespace, trace: Callable[[Any], None] | None) -> i
 
     env = environment(args.env)
     files = collect(args.inputs)
-    pipe = _read(args)
     asked = bool(args.question or args.inputs)
     reporter = Reporter(len(args.question) + len(files) if asked else None, as_json=args.json)
     # Only a serving pipeline reports by hook: `map` gives its results itself.
     plugins = [] if asked else [Outcomes(reporter)]
     kernel = Kernel(env=env, workers=args.workers, trace=args.trace, trace_to=trace, plugins=plugins)
-    with kernel.load(pipe, source=args.source, on_ready=reporter.note) as pipeline:
+    with kernel.load(_read(args, kernel), source=args.source, on_ready=reporter.note) as pipeline:
         if asked:
             return _map(pipeline, args, files, reporter)
         source = pipeline.source
@@ -60,10 +60,12 @@ def _execute(args: argparse.Namespace, trace: Callable[[Any], None] | None) -> i
         return _serve(pipeline, reporter)
 
 
-def _read(args: argparse.Namespace) -> PipeFile:
+def _read(args: argparse.Namespace, kernel: Kernel) -> PipeFile:
     pipe, problems = inspect_pipe(args.pipe)
     if any(problem.severity == "error" for problem in problems):
-        raise PipeError(problems=problems)
+        # Everything at once: what reading found, and what the rest of the file has.
+        more = kernel.check(pipe, source=args.source) if pipe.components else ()
+        raise PipeError(problems=[*problems, *(p for p in more if p not in problems)])
     return apply(pipe, args.set)
 
 
