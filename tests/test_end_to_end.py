@@ -271,7 +271,10 @@ def test_a_model_that_cannot_be_had_says_how_to_get_it(small: Place, monkeypatch
     pipe = json.loads((EXAMPLES / "ask.pipe").read_text())
     pipe["components"][1]["config"] = {"profile": "custom", "custom": {"model": "nobody/nothing-of-this-name"}}
     (small.folder / "other.pipe").write_text(json.dumps(pipe))
-    with pytest.raises((RunError, PipeError), match="nobody/nothing-of-this-name"), small.kernel.load(small.folder / "other.pipe"):
+    with (
+        pytest.raises((RunError, PipeError), match="nobody/nothing-of-this-name"),
+        small.kernel.load(small.folder / "other.pipe"),
+    ):
         pass
 
 
@@ -295,3 +298,25 @@ def test_the_demo_twice(tmp_path: Path) -> None:
     assert [Path(name).name for name, _ in best] == ["history.txt", "prices.csv", "incidents.json"]
     # What is printed of the answers does not depend on the order in which files were ready.
     assert first.partition("The index holds")[2] == second.partition("The index holds")[2]
+
+
+# ---- the other example files
+
+
+@pytest.mark.parametrize("pipe", sorted(EXAMPLES.glob("*.pipe")), ids=lambda path: path.stem)
+def test_every_example_is_without_fault(pipe: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "--strict", str(pipe)]) == 0
+    assert capsys.readouterr().out == f"{pipe}: ok\n"
+
+
+def test_hello(small: Place, capsys: pytest.CaptureFixture[str]) -> None:
+    (small.folder / "word.txt").write_text("hello")
+    assert small.run("hello.pipe", "word.txt") == 0
+    assert capsys.readouterr().out == "HELLO!\n"
+
+
+def test_a_model_sees_question_and_instructions(small: Place, capsys: pytest.CaptureFixture[str]) -> None:
+    assert small.run("ask-llm.pipe", "--question", "Why is the sky blue?") == 0
+    out = capsys.readouterr().out
+    assert "Answer in one sentence." in out
+    assert out.rstrip().endswith("Why is the sky blue?")
