@@ -96,12 +96,20 @@ class Bound:
         return () if number is None else self.compiled.callees(node, number)
 
     def static_tools(self, node: int) -> list[Tool]:
-        """The tools of a node that are methods, under full names."""
+        """The tools of a node that are methods, under full names; a setting `tool_description` stands before each description."""
         found = self._tools.get(node)
         if found is None:
             owner = self.nodes[node]
             tools = class_tools(type(owner)) if owner.manifest.tools else []
-            found = self._tools[node] = [attrs.evolve(tool, name=f"{owner.id}.{tool.name}") for tool in tools]
+            said = str(getattr(owner.config, "tool_description", "") or "").strip()
+            found = self._tools[node] = [
+                attrs.evolve(
+                    tool,
+                    name=f"{owner.id}.{tool.name}",
+                    description=f"{said}\n\n{tool.description}" if said else tool.description,
+                )
+                for tool in tools
+            ]
         return found
 
     # ---- begin and end

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+import attrs
+
 from ..compiler import is_source
 from ..controls import TOOL, Caller, Control
 from ..entry import Entry, Event
@@ -14,12 +16,12 @@ from ..errors import Problem, RunError
 from ..handlers import on, serves
 from ..kernel import Kernel
 from ..lanes import Lane, Packet
-from ..node import Node
+from ..node import Node, hookimpl
 from ..pipefile import Component, ControlLink, LaneLink, PipeFile
 from ..pipeline import RunningPipeline
 from ..protocols import Instance
 from ..results import EntryResult
-from ..spec import NodeSpec
+from ..spec import ONE, NodeSpec
 
 T = TypeVar("T")
 
@@ -140,11 +142,14 @@ def node_harness(
     plugins: Sequence[object] = (),
     consumer: Callable[[Lane[Any], Any], None] | None = None,
     trace_to: Callable[[Any], None] | None = None,
+    called: bool = False,
 ) -> Iterator[Harness]:
     """As `run_node`, for several entries with one begun node.
 
     Parameters:
         consumer: called with everything the node emits, before it is recorded; what it raises fails the entry downstream.
+        called: wire what the node serves to a caller as well, so that every entry has its control instance too; the caller asks
+            for each served object, and for the list of tools, when the entry begins. The recorder's input is not affected.
     """
     lanes = {lane.name: lane for lane, _, _ in node.manifest.on.values()}
     outs = list(node.manifest.outs)
@@ -155,7 +160,7 @@ def node_harness(
         components.append(Component("node", node.spec.provider, config or {}))
         classes: list[type[Node[Any]]] = [node]
     else:
-        feeder = _feeder(list(lanes.values()))
+        feeder = _feeder([*lanes.values(), CALL])
         components.append(Component("source", feeder.spec.provider))
         links = [LaneLink(name, "source") for name in lanes]
         components.append(Component("node", node.spec.provider, config or {}, input=links))
@@ -166,6 +171,13 @@ def node_harness(
         components.append(
             Component(f"{control.name}_{number}", server.spec.provider, control=[ControlLink(control.name, "node")])
         )
+    if called and not is_source(node):
+        caller = _caller(node)
+        classes.append(caller)
+        components.append(
+            Component("caller", caller.spec.provider, input=[LaneLink(name, "source") for name in ["testing.call"]])
+        )
+        components[1] = attrs.evolve(components[1], control=[ControlLink(name, "caller") for name in node.manifest.offers])
     if outs:
         classes.append(recorder)
         components.append(Component("recorder", recorder.spec.provider, input=[LaneLink(lane.name, "node") for lane in outs]))
@@ -175,7 +187,7 @@ def node_harness(
 
 
 def _feeder(lanes: Sequence[Lane[Any]]) -> type[Node[Any]]:
-    spec = NodeSpec("testing_source", title="Test source", categories=["source"], emits=lanes or [Lane.of("testing.none", str)])
+    spec = NodeSpec("testing_source", title="Test source", categories=["source"], emits=lanes)
     return type("TestingSource", (Node,), {"spec": spec, "__module__": __name__})
 
 
@@ -190,6 +202,27 @@ def _recorder(lanes: Sequence[Lane[Any]], consumer: Callable[[Lane[Any], Any], N
 
         body[f"record_{number}"] = on(lane)(record)
     return type("TestingRecorder", (Node,), body)
+
+
+CALL = Lane.of("testing.call", str)
+
+
+def _caller(node: type[Node[Any]]) -> type[Node[Any]]:
+    controls: list[Control[Any]] = [Control(name) for name in node.manifest.offers]
+
+    def open_instance(self: Any, instance: Instance) -> None:
+        for control in controls:
+            if control == TOOL:
+                list(instance.tools)
+            else:
+                instance.one(control)
+
+    def call(self: Any, instance: Instance, payload: str) -> None:
+        """Only an input makes the caller part of the region."""
+
+    spec = NodeSpec("testing_caller", title="Test caller", needs=dict.fromkeys(controls, ONE))
+    body = {"spec": spec, "open_instance": hookimpl(open_instance), "call": on(CALL)(call), "__module__": __name__}
+    return type("TestingCaller", (Node,), body)
 
 
 def _server(control: Control[Any], service: object, number: int) -> type[Node[Any]]:

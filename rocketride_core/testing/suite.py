@@ -23,6 +23,7 @@ from ..payloads import Answer, Document, Question
 from ..registry import Registry
 from ..settings import Secret
 from ..structure import class_problems, fields_of
+from ..toolschema import class_tools
 from .harness import Harness, Outputs, node_harness
 
 __all__ = ["NodeSuite"]
@@ -112,6 +113,15 @@ class NodeSuite:
         rest = {f.argument: None for f in fields_of(cls) if f.required and not f.secret}
         assert "planted-secret" not in repr(cls(**secrets, **rest))
 
+    def test_its_tools_are_described_and_have_valid_schemas(self) -> None:
+        """Troubleshooting: a tool's docstring is what a model reads; `Annotated[int, Param("How many")]` says what a parameter is."""
+        import fastjsonschema
+
+        for tool in class_tools(self.node):
+            assert tool.description, f"{tool.name} needs a docstring"
+            fastjsonschema.compile(dict(tool.input_schema))
+            fastjsonschema.compile(dict(tool.output_schema or {}))
+
     # ---- how it runs
 
     def test_two_entries_give_the_same(self, harness: Harness) -> None:
@@ -141,6 +151,14 @@ class NodeSuite:
                 assert outputs.error.component == "recorder", f"it hides who failed: {outputs.error!r}"
                 assert not isinstance(outputs.error.__cause__, EntryStopped)
             assert harness.run({}, entry=Entry("next")).error is None
+
+    def test_called_and_on_its_lanes_it_keeps_two_states(self) -> None:
+        """A node that is called over a control edge and stands on a lane has two instances in one entry."""
+        if not self.node.manifest.offers or is_source(self.node):
+            return
+        with node_harness(self.node, config=self.config, controls=self.controls, called=True) as harness:
+            first, second = harness.run(self.sent()), harness.run(self.sent())
+            assert self.comparable(first) == self.comparable(second)
 
     def test_it_begins_and_ends_twice(self) -> None:
         for _ in range(2):
