@@ -26,9 +26,9 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 ECHO = EXAMPLES / "echo.pipe"
 
 sys.path.append(str(EXAMPLES))
-import folder_watch
-import host_async
-import host_sync
+import folder_watch  # noqa: E402
+import host_async  # noqa: E402
+import host_sync  # noqa: E402
 
 
 def until(true: Callable[[], bool], seconds: float = 30) -> None:
