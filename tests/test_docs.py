@@ -55,7 +55,9 @@ class Block:
         return next((said.removeprefix(f"{what}: ") for said in self.said if said.startswith(f"{what}: ")), None)
 
 
-FENCE = re.compile(r"(?ms)^(?P<said>(?:<!-- [^\n]*? -->\n)*)^(?P<indent> *)```(?P<language>[\w-]*)[^\n]*\n(?P<text>.*?)^(?P=indent)```[ ]*$")
+FENCE = re.compile(
+    r"(?ms)^(?P<said>(?:<!-- [^\n]*? -->\n)*)^(?P<indent> *)```(?P<language>[\w-]*)[^\n]*\n(?P<text>.*?)^(?P=indent)```[ ]*$"
+)
 
 
 def blocks(page: Path) -> Iterator[Block]:
@@ -89,7 +91,9 @@ def test_code_blocks_are_true(
         elif block.language == "toml":
             tomllib.loads(block.text)
         else:
-            assert block.language in ("", "text"), f"{place}: blocks of {block.language} are not checked; say '<!-- not run: why -->'"
+            assert block.language in ("", "text"), (
+                f"{place}: blocks of {block.language} are not checked; say '<!-- not run: why -->'"
+            )
 
 
 def check_json(block: Block, folder: Path, place: str) -> None:
@@ -127,7 +131,9 @@ def check_console(block: Block, place: str, capfd: pytest.CaptureFixture[str]) -
 
 def test_the_block_reader_sees_what_is_written(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
-    page.write_text("a\n\n<!-- file: a.pipe -->\n<!-- problems: b -->\n```json\n{}\n```\n\n- b\n\n    ```python\n    x = 1\n    ```\n\n```\nplain\n```\n")
+    page.write_text(
+        "a\n\n<!-- file: a.pipe -->\n<!-- problems: b -->\n```json\n{}\n```\n\n- b\n\n    ```python\n    x = 1\n    ```\n\n```\nplain\n```\n"
+    )
     assert list(blocks(page)) == [
         Block("json", "{}\n", 3, ("file: a.pipe", "problems: b")),
         Block("python", "x = 1\n", 11),
@@ -165,7 +171,13 @@ def codes_in(source: str) -> set[str]:
     words: set[str] = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Call):
-            name = node.func.id if isinstance(node.func, ast.Name) else node.func.attr if isinstance(node.func, ast.Attribute) else ""
+            name = (
+                node.func.id
+                if isinstance(node.func, ast.Name)
+                else node.func.attr
+                if isinstance(node.func, ast.Attribute)
+                else ""
+            )
             if name in ("Problem", "add"):
                 found += node.args[1:2]
             elif name == "warn":
@@ -200,7 +212,17 @@ def f(): return "seven-codes", path
 print("no-code-at-all")
 Problem("$", code, "not-a-code")
 """
-    words = {"one-code", "two-codes", "three-codes", "four-codes", "five-codes", "six-codes", "seven-codes", "eleven-codes", "twelve"}
+    words = {
+        "one-code",
+        "two-codes",
+        "three-codes",
+        "four-codes",
+        "five-codes",
+        "six-codes",
+        "seven-codes",
+        "eleven-codes",
+        "twelve",
+    }
     assert codes_in(source) == words
 
 
@@ -209,7 +231,9 @@ def test_every_code_is_documented() -> None:
     assert len(documented) == len(set(documented)), "docs/errors.md has a section twice"
     used = codes_of_core()
     assert len(used) > 40
-    assert not used - set(documented), f"docs/errors.md has a section '### `code`' for each code: {sorted(used - set(documented))}"
+    assert not used - set(documented), (
+        f"docs/errors.md has a section '### `code`' for each code: {sorted(used - set(documented))}"
+    )
     assert not set(documented) - used, f"docs/errors.md documents codes that do not exist: {sorted(set(documented) - used)}"
 
 
@@ -226,7 +250,9 @@ def test_codes_of_nodes_are_in_the_book() -> None:
     for path in sorted(REPOSITORY.glob("plugins/**/rocketride_*/**/*.py")):
         package = next(parent for parent in path.parents if parent.name.startswith("rocketride_"))
         readme = (package.parent / "README.md").read_text()
-        missing = [code for code in sorted(codes_in(path.read_text()) - set(documented_codes())) if f"`{code}`" not in readme + page]
+        missing = [
+            code for code in sorted(codes_in(path.read_text()) - set(documented_codes())) if f"`{code}`" not in readme + page
+        ]
         assert not missing, f"{path.relative_to(REPOSITORY)}: {package.parent.name}/README.md says what {missing} mean"
 
 
@@ -271,7 +297,11 @@ def test_no_hook_is_documented_that_does_not_exist() -> None:
 def test_a_hook_has_a_test(hook: str) -> None:
     """A node or a host plugin that implements it, in some test or in what tests run (the blocks of the book, for one)."""
     tests = [DOCS / "hooks.md"]
-    tests += [*REPOSITORY.glob("tests/*.py"), *REPOSITORY.glob("plugins/**/tests/*.py"), *REPOSITORY.glob("examples/**/tests/*.py")]
+    tests += [
+        *REPOSITORY.glob("tests/*.py"),
+        *REPOSITORY.glob("plugins/**/tests/*.py"),
+        *REPOSITORY.glob("examples/**/tests/*.py"),
+    ]
     tests += [*CORE.glob("testing/*.py"), *REPOSITORY.glob("examples/**/rocketride_*/*.py")]
     assert any(f"def {hook}(" in path.read_text() for path in tests), f"no test implements {hook}"
 
@@ -284,7 +314,9 @@ def test_every_lane_is_documented() -> None:
     lanes = {name: lane for name in rocketride_core.__all__ if isinstance(lane := getattr(rocketride_core, name), Lane)}
     assert len(lanes) == 9
     rows = {row[0]: row for row in re.findall(r"(?m)^\| `(\w+)` \| `(\w+)` \| `([^`]+)` \|", page)}
-    payloads = {lane.name: (name, f"Sequence[{lane.item.__name__}]" if lane.many else lane.item.__name__) for name, lane in lanes.items()}
+    payloads = {
+        lane.name: (name, f"Sequence[{lane.item.__name__}]" if lane.many else lane.item.__name__) for name, lane in lanes.items()
+    }
     assert {name: row[1:] for name, row in rows.items()} == payloads
 
 
@@ -308,7 +340,7 @@ def test_every_distribution_has_a_page() -> None:
         readme = folder.relative_to(REPOSITORY).as_posix() + "/README.md"
         name = tomllib.loads((folder / "pyproject.toml").read_text())["project"]["name"]
         page = DOCS / "nodes" / f"{name.removeprefix('rocketride-')}.md"
-        assert page.is_file(), f"{name} needs docs/nodes/{page.name} with the line: --8<-- \"{readme}\""
+        assert page.is_file(), f'{name} needs docs/nodes/{page.name} with the line: --8<-- "{readme}"'
         assert SNIPPET.findall(page.read_text()) == [(readme, "")]
         assert f"]({page.name})" in (DOCS / "nodes" / "index.md").read_text(), f"docs/nodes/index.md links {page.name}"
 
