@@ -93,6 +93,7 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Place:
 # ---- the right answers
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asked", ASKED, ids=[asked["file"] for asked in ASKED])
 def test_the_right_document_comes_first(asking: RunningPipeline, asked: dict[str, str]) -> None:
     found = ask(asking, Question.of(asked["question"]))
@@ -108,6 +109,7 @@ def test_ten_questions_about_ten_documents() -> None:
     assert {asked["file"] for asked in ASKED} <= {path.name for path in (EXAMPLES / "documents").iterdir()}
 
 
+@pytest.mark.slow
 def test_every_passage_says_where_it_is(observatory: Place) -> None:
     passages = observatory.passages()
     files = {path.name for path in observatory.documents.iterdir()}
