@@ -58,7 +58,7 @@ def current_run(flight: Flight) -> str:
     for at, run, _ in reversed(_thread.__dict__.get("runs", ())):
         if at is flight:
             return cast(str, run)
-    return flight.entry.name or "entry"
+    return f"entry {flight.entry.name}"  # two words that no call has: people name entries, and one may be named "call 7"
 
 
 def callees(instance: LiveInstance, control: Control[Any]) -> Sequence[LiveInstance]:
