@@ -2,10 +2,13 @@
 """The book says what the code does: its code blocks run, and every hook, code and lane is in it."""
 
 import ast
+import importlib
 import inspect
 import json
 import re
 import shlex
+import subprocess
+import sys
 import textwrap
 import tomllib
 import typing
@@ -16,10 +19,11 @@ import attrs
 import pytest
 
 import rocketride_core
-from rocketride_core import Kernel, Lane, hookspecs
+from rocketride_core import Kernel, Lane, Secret, hookspecs
 from rocketride_core.cli import main
 from rocketride_core.hookspecs import HOST_HOOKS, NODE_HOOKS
 from rocketride_core.pipefile import inspect_pipe
+from rocketride_core.structure import fields_of
 
 REPOSITORY = Path(__file__).parents[1]
 CORE = REPOSITORY / "rocketride_core"
@@ -334,19 +338,52 @@ def test_public_names_are_in_the_book() -> None:
     assert not missing, f"no page mentions {missing}"
 
 
-def test_every_distribution_has_a_page() -> None:
-    plugins = {path.parent for path in REPOSITORY.glob("plugins/**/pyproject.toml")}
-    for folder in sorted(plugins):
-        readme = folder.relative_to(REPOSITORY).as_posix() + "/README.md"
-        name = tomllib.loads((folder / "pyproject.toml").read_text())["project"]["name"]
-        page = DOCS / "nodes" / f"{name.removeprefix('rocketride-')}.md"
-        assert page.is_file(), f'{name} needs docs/nodes/{page.name} with the line: --8<-- "{readme}"'
-        assert SNIPPET.findall(page.read_text()) == [(readme, "")]
-        assert f"]({page.name})" in (DOCS / "nodes" / "index.md").read_text(), f"docs/nodes/index.md links {page.name}"
+def test_the_book_builds_with_a_page_for_every_distribution(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path)]
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+    index = (tmp_path / "nodes" / "index.html").read_text()
+    for name, folder in projects().items():
+        if folder.is_relative_to(REPOSITORY / "plugins"):
+            page = name.removeprefix("rocketride-")
+            assert f">{name}</a>" in index
+            assert f"pip install {name}" in (tmp_path / "nodes" / page / "index.html").read_text()
+
+
+def projects() -> dict[str, Path]:
+    """Name to folder of every distribution that offers nodes or is a base of those."""
+    files = [*REPOSITORY.glob("plugins/**/pyproject.toml"), *REPOSITORY.glob("examples/*/pyproject.toml")]
+    named = {tomllib.loads(file.read_text())["project"]["name"]: file.parent for file in files}
+    return {name: folder for name, folder in named.items() if (folder / "README.md").is_file()}
+
+
+@pytest.mark.parametrize("name", sorted(projects()))
+def test_defaults_in_code_are_those_of_the_readme(name: str) -> None:
+    """Every setting has a row `| key | default | meaning |`, in the README of its distribution or of one that it builds on."""
+    data = tomllib.loads((projects()[name] / "pyproject.toml").read_text())["project"]
+    bases = [base for need in data["dependencies"] if (base := re.split("[<>=~! ]", need)[0]) in projects()]
+    rows: dict[str, set[str]] = {}
+    for readme in (projects()[one] / "README.md" for one in (name, *bases)):
+        for key, default in re.findall(r"(?m)^\| `([\w.-]+)` \| ([^|]*?) \|", readme.read_text()):
+            rows.setdefault(key, set()).add(default)
+    for provider, target in data.get("entry-points", {}).get("rocketride.nodes", {}).items():
+        module, _, cls = target.partition(":")
+        config = getattr(importlib.import_module(module), cls).config_class
+        for field in fields_of(config) if config is not None else ():
+            key, default = field.keys[0], field.default
+            assert key in rows, f"{name}: its README says nothing of the setting '{key}' of {provider}"
+            if isinstance(default, attrs.Factory):  # type: ignore[arg-type]
+                default = default.factory()
+            if isinstance(default, Secret):
+                default = default.reveal()
+            if not field.required and isinstance(default, None | bool | int | float | str | tuple | list | dict):
+                written = f"`{json.dumps(default, ensure_ascii=False)}`"
+                assert written in rows[key], f"{name}: the default of '{key}' of {provider} is {written}, not {rows[key]}"
 
 
 def test_every_page_is_in_the_table_of_contents() -> None:
-    listed = set(re.findall(r"[\w/-]+\.md", (REPOSITORY / "mkdocs.yml").read_text()))
+    contents = (REPOSITORY / "mkdocs.yml").read_text() + (REPOSITORY / "scripts" / "book.py").read_text()
+    listed = set(re.findall(r"[\w/-]+\.md", contents))
     pages = {page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")}
     assert not pages - listed, f"mkdocs.yml lists {sorted(pages - listed)}"
 
