@@ -6,6 +6,7 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator, Generator, Iterator
 from contextlib import contextmanager
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Self
 
 from .controlplane import caller_span
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from .live import LiveInstance
 
 __all__ = ["NestedRun", "open_nested"]
+
+_numbers = Lock()  # calls of one turn open their entries at once; two of one name would be one object to a store
 
 
 class NestedRun:
@@ -79,7 +82,8 @@ def open_nested(instance: LiveInstance, timeout: float | None) -> Iterator[Neste
         raise RunError(text, code="nesting-depth", component=me)
     if caller.stopped:
         raise EntryStopped
-    number = caller.more.nested[me] = caller.more.nested.get(me, 0) + 1
+    with _numbers:
+        number = caller.more.nested[me] = caller.more.nested.get(me, 0) + 1
     name = f"{caller.entry.name + '/' if caller.parent is not None else ''}{me}#{number}"
     entry = Entry(name, path=caller.entry.path, metadata=caller.entry.metadata, object_id=f"{caller.entry.object_id}/{name}")
     flight = Flight(bound.program, index, bound, entry, caller)
@@ -101,6 +105,17 @@ def open_nested(instance: LiveInstance, timeout: float | None) -> Iterator[Neste
                 flight.cancel("left by an exception of its caller")
                 raise
             finally:
-                run.result()
+                _tell(run.result(), caller)
         finally:
             caller.remove_on_stop(stop_child)
+
+
+def _tell(result: EntryResult, caller: Flight) -> None:
+    """A host sees the outermost result alone: what was used and warned of further in is told there too."""
+    if caller.ended:  # an abandoned call came back after all
+        return
+    for component, counted in result.usage.items():
+        for name, amount in counted.items():
+            caller.count(component, name, amount)
+    for warning in result.warnings:
+        caller.warn(warning.component, warning.code, warning.message)
