@@ -112,7 +112,7 @@ def test_a_place_alone_keeps_the_type_of_the_result() -> None:
     ]
     assert answer_of([*script, {"answer": "{0} and {1}"}]) == "0\n1\n2 and 7\n8\n9"
     assert answer_of([script[0], {"call": "tools_1.shout", "arguments": {"text": "{0}"}}]).startswith(
-        "ToolInput: tools_1.shout: $.text"
+        "ToolInput: $.text: expected str"
     )
     assert answer_of([{"call": "tools_1.numbers", "arguments": "{input}"}]).startswith("ToolInput")
 
