@@ -26,3 +26,6 @@ inline rocketride::Ticket taken(rocketride::Pool& pool) {
     CHECK(pool.take(0, ticket) == rocketride::PoolStatus::ok);
     return ticket;
 }
+
+/// Lets a thread that was just started come to its wait; the test holds also if it does not get there.
+inline void let_it_wait() { std::this_thread::sleep_for(std::chrono::milliseconds(20)); }

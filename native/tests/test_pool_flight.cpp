@@ -14,6 +14,7 @@ TEST(draining_waits_for_the_queued_and_the_running) {
     taken(pool);
     CHECK(pool.wait_idle(soon) == PoolStatus::timed_out);
     std::thread drain([&] { CHECK(pool.wait_idle(forever) == PoolStatus::ok); });
+    let_it_wait();
     pool.done();
     drain.join();
     pool.enter();
@@ -26,10 +27,12 @@ TEST(dropping_the_queue_ends_a_drain) {
     Pool pool(2);
     CHECK(pool.put(1, 0) == PoolStatus::ok);
     std::thread drain([&] { CHECK(pool.wait_idle(forever) == PoolStatus::ok); });
+    let_it_wait();
     CHECK_EQ(pool.drop_queued(), std::vector<Ticket>{1});
     drain.join();
     CHECK(pool.put(2, 0) == PoolStatus::ok);
     std::thread again([&] { CHECK(pool.wait_idle(forever) == PoolStatus::ok); });
+    let_it_wait();
     CHECK(pool.discard(2));
     again.join();
 }
@@ -84,10 +87,12 @@ TEST(waiting_for_a_stall) {
     CHECK(pool.put(1, 0) == PoolStatus::ok);
     taken(pool);
     std::thread watcher([&] { CHECK(pool.wait_stalled(forever) == PoolStatus::ok); });
+    let_it_wait();
     pool.begin_wait();
     watcher.join();
     pool.end_wait();
     std::thread last([&] { CHECK(pool.wait_stalled(forever) == PoolStatus::closed); });
+    let_it_wait();
     pool.close();
     CHECK(!pool.done());
     last.join();
