@@ -92,11 +92,4 @@ bool attempt(FlightObject* flight, InstanceObject* instance, Phase phase, std::i
     return true;
 }
 
-void drop_spans(FlightObject* flight) {
-    if (!flight->spans) return;
-    std::vector<Span> spans;
-    spans.swap(*flight->spans);
-    for (const Span& span : spans) Py_XDECREF(span.payload);
-}
-
 }  // namespace rocketride

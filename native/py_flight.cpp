@@ -163,26 +163,6 @@ PyObject* flight_control(PyObject* self, PyObject* node) {
     return found;
 }
 
-/// What was traced: tuples (parent, node, lane, phase, control, status, start ns, end ns, payload); the list is taken away.
-PyObject* flight_spans(PyObject* self, PyObject*) {
-    FlightObject* flight = reinterpret_cast<FlightObject*>(self);
-    PyObject* list = PyList_New(0);
-    if (!list || !flight->spans) return list;
-    for (const Span& s : *flight->spans) {
-        PyObject* payload = s.payload ? s.payload : Py_None;
-        PyObject* item = Py_BuildValue("(iiiiOiLLO)", s.parent, s.node, s.lane, static_cast<int>(s.phase), s.control ? Py_True : Py_False,
-                                       static_cast<int>(s.status), static_cast<long long>(s.start), static_cast<long long>(s.end), payload);
-        if (!item || PyList_Append(list, item) < 0) {
-            Py_XDECREF(item);
-            Py_DECREF(list);
-            return nullptr;
-        }
-        Py_DECREF(item);
-    }
-    drop_spans(flight);
-    return list;
-}
-
 PyObject* flight_new(PyTypeObject* type, PyObject* args, PyObject*) {
     PyObject *program = nullptr, *ours = nullptr;  // the subclass in Python takes more
     int node = -1;
@@ -274,7 +254,11 @@ PyMethodDef methods[] = {
     {"stop", flight_stop, METH_NOARGS, "stop($self, /)\n--\n\nFrom now on every emit raises EntryStopped."},
     {"wants", flight_wants, METH_O, "wants($self, lane, /)\n--\n\nIs anyone wired to this output of the root?"},
     {"control", flight_control, METH_O, "control($self, node, /)\n--\n\nThe control instance of a node, or None."},
-    {"spans", flight_spans, METH_NOARGS, "spans($self, /)\n--\n\nTake what was traced."},
+    {"spans", flight_spans, METH_NOARGS,
+     "spans($self, /)\n--\n\nTake what was traced: (parent, node, lane, phase, control, status, start ns, end ns, payload)."},
+    {"trace_lines", flight_trace_lines, METH_VARARGS,
+     "trace_lines($self, id, clock, components, lanes, /)\n--\n\nTake what was traced as JSON lines, without payloads. clock: ns from the "
+     "monotonic clock to the epoch; components, lanes: their names as JSON, in bytes."},
     {nullptr, nullptr, 0, nullptr}};
 PyGetSetDef members[] = {{"stopped", get_stopped, nullptr, "It failed or was cancelled.", nullptr},
                          {"ended", get_ended, nullptr, "All instances are closed.", nullptr},

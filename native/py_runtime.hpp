@@ -116,5 +116,7 @@ InstanceObject* make_instance(FlightObject* flight, const SlotPlan* plan);
 int find_out(const Layout& layout, const SlotPlan& plan, PyObject* lane);
 void forget_instances(FlightObject* flight);
 void drop_spans(FlightObject* flight);
+PyObject* flight_spans(PyObject* self, PyObject*);
+PyObject* flight_trace_lines(PyObject* self, PyObject* args);
 
 }  // namespace rocketride

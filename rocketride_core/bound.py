@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager as Context
 from contextlib import ExitStack, suppress
@@ -72,6 +73,11 @@ class Bound:
         self.relays = [Relay(node, hosts, invoke) for node in self.nodes]
         self.toolrunner = ToolRunner(self)
         self._tools: dict[int, list[Tool]] = {}
+        # What the native trace writer puts into its lines: ids and lane names, as JSON.
+        self.trace_names = (
+            tuple(json.dumps(part.component.id).encode() for part in plan.parts),
+            tuple(json.dumps(lane).encode() for lane in plan.lanes),
+        )
         self._loop: KernelLoop | None = None
         self._lock = Lock()
         self._workers = local()

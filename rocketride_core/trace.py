@@ -19,7 +19,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from threading import Lock
-from typing import IO, TYPE_CHECKING, Any, Literal
+from typing import IO, TYPE_CHECKING, Any, Literal, cast
 
 from .errors import EntryStopped
 from .payloads import Arguments, Json
@@ -49,7 +49,7 @@ class Tracer:
     def __init__(self, level: Level, target: Path | Callable[[Arguments], None], redact: Callable[[str], str]) -> None:
         self.payloads = level == "payloads"
         self._target, self._redact = target, redact
-        self._file: IO[str] | None = None
+        self._file: IO[bytes] | None = None
         self._lock = Lock()
         self._numbers = itertools.count(1)
         self._clock = time.time() - time.monotonic()
@@ -58,9 +58,13 @@ class Tracer:
         return str(next(self._numbers))
 
     def write(self, flight: Flight) -> None:
-        spans = flight.spans()
         me = flight.trace_id
-        records = [self._entry(flight, me, spans)]
+        if isinstance(self._target, Path) and not self.payloads:
+            head = self._line(self._entry(flight, me))
+            self._append(head + flight.trace_lines(me, round(self._clock * 1e9), *flight.bound.trace_names))
+            return
+        records = [self._entry(flight, me)]
+        spans = flight.spans()
         ids = [part.component.id for part in flight.bound.plan.parts]
         lanes = flight.bound.plan.lanes
         for n, (parent, node, lane, phase, control, status, start, end, payload) in enumerate(spans):
@@ -113,7 +117,7 @@ class Tracer:
                 record["result"] = _short(outcome)
         self._put([record])
 
-    def _entry(self, flight: Flight, me: str, spans: list[Any]) -> dict[str, Any]:
+    def _entry(self, flight: Flight, me: str) -> dict[str, Any]:
         start = flight.begun
         status = "failed" if flight.error is not None else "ok"
         record = {
@@ -141,15 +145,20 @@ class Tracer:
 
     def _put(self, records: list[dict[str, Any]]) -> None:
         if isinstance(self._target, Path):
-            text = "".join(f"{self._redact(json.dumps(r, ensure_ascii=False, default=repr))}\n" for r in records)
-            with self._lock:
-                if self._file is None:
-                    self._file = self._target.open("a", encoding="utf-8")
-                self._file.write(text)
-                self._file.flush()
+            self._append(b"".join(map(self._line, records)))
             return
         for record in records:
             self._target(_redacted(record, self._redact))
+
+    def _line(self, record: dict[str, Any]) -> bytes:
+        return f"{self._redact(json.dumps(record, ensure_ascii=False, default=repr))}\n".encode(errors="replace")
+
+    def _append(self, text: bytes) -> None:
+        with self._lock:
+            if self._file is None:
+                self._file = cast(Path, self._target).open("ab")
+            self._file.write(text)
+            self._file.flush()
 
     def close(self) -> None:
         with self._lock:
