@@ -161,6 +161,13 @@ def test_snippets_come_from_tested_files(page: Path) -> None:
             assert module in tests or file.parent.name == "tests", f"no test imports {name}"
 
 
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"])
+def test_links_outside_of_the_book_lead_somewhere(page: str) -> None:
+    links = re.findall(r"\]\((?!https?:|#)([^)#]+)", (REPOSITORY / page).read_text())
+    missing = [link for link in links if not (REPOSITORY / link).exists()]
+    assert not missing, f"{page} links to {missing}"
+
+
 # ---- codes
 
 
@@ -388,12 +395,26 @@ def test_every_page_is_in_the_table_of_contents() -> None:
     assert not pages - listed, f"mkdocs.yml lists {sorted(pages - listed)}"
 
 
+def keys_written(source: str) -> set[str]:
+    """Keys of dict displays, and of assignments `record[key] = …`."""
+    tree = list(ast.walk(ast.parse(source)))
+    nodes: list[ast.expr | None] = [key for node in tree if isinstance(node, ast.Dict) for key in node.keys]
+    nodes += [node.slice for node in tree if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)]
+    return {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+
+
 def test_trace_records_are_documented() -> None:
-    """Every key that a trace writes is on the page."""
-    keys = {
-        node.value for node in ast.walk(ast.parse((CORE / "trace.py").read_text())) if isinstance(node, ast.Dict)
-        for node in node.keys if isinstance(node, ast.Constant)
-    }  # fmt: skip
+    keys = keys_written((CORE / "trace.py").read_text())
+    assert {"span", "lane", "payload"} <= keys
     page = text_of("traces.md")
-    missing = [key for key in sorted(map(str, keys)) if f"`{key}`" not in page]
+    missing = [key for key in sorted(keys) if f"`{key}`" not in page]
     assert not missing, f"docs/traces.md explains {missing}"
+
+
+def test_the_dependencies_of_core_are_named() -> None:
+    needs = [
+        re.split("[<>=~! ]", need)[0]
+        for need in tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]["dependencies"]
+    ]
+    for page in (REPOSITORY / "README.md", DOCS / "installing.md"):
+        assert not [need for need in needs if need not in page.read_text()], f"{page.name} names the dependencies {needs}"
