@@ -38,7 +38,11 @@ class KernelLoop:
             return asyncio.run_coroutine_threadsafe(coro, loop)
 
     def wait(self, coro: Coroutine[Any, Any, R], timeout: float | None) -> R:
-        return self.block(self.submit(coro), timeout)
+        """`submit` and `block`, for what belongs to no entry."""
+        try:
+            return self.block(self.submit(coro), timeout)
+        except EntryStopped:
+            raise RunError("the coroutine was cancelled") from None
 
     def block(self, future: concurrent.futures.Future[R], timeout: float | None) -> R:
         """The result; on a signal, a time-out or the end of the entry the coroutine is cancelled.
@@ -56,8 +60,8 @@ class KernelLoop:
                 except concurrent.futures.CancelledError:
                     raise EntryStopped from None
                 except TimeoutError:
-                    if future.done():
-                        raise
+                    if future.done():  # the coroutine's own, or it has ended just now
+                        return future.result()
                     if end is not None and time.monotonic() >= end:
                         raise TimeoutError(f"no answer within {timeout:g} s") from None
         finally:

@@ -14,13 +14,13 @@ from weakref import WeakSet
 from .blob import Blob
 from .bound import Bound
 from .entry import Entry
-from .errors import RunError
+from .errors import Cancelled, RunError, RunTimeout
 from .flight import Flight
 from .lanes import Packet
 from .mapping import Work, run_map
 from .results import EntryResult
 from .routing import route
-from .runs import WorkerRun
+from .runs import Submitted, WorkerRun
 from .workers import Task, Workers
 
 if TYPE_CHECKING:
@@ -74,21 +74,27 @@ class RunningPipeline:
     def workers(self) -> Workers:
         with self._lock:
             if self._own is None:
+                self._refuse_when_shut()
                 self._own = Workers(self.bound.settings.workers, f"rocketride-{self.source.id}")
             return self._own
 
     # ---- one entry
 
-    def flight(self, entry: Entry) -> Flight:
+    def _refuse_when_shut(self) -> None:
+        if self._shut == "forked":
+            text = "this pipeline was opened before a fork; open one in the child, or start children by spawn"
+            raise RunError(text, code="forked")
         if self._shut:
-            if self._shut == "forked":
-                text = "this pipeline was opened before a fork; open one in the child, or start children by spawn"
-                raise RunError(text, code="forked")
             raise RunError("the pipeline is closed", code="pipeline-closed")
+
+    def flight(self, entry: Entry) -> Flight:
+        self._refuse_when_shut()
         return Flight(self.bound.program, self._source, self.bound, entry)
 
     def run(self, entry: Entry, /, *packets: Packet, timeout: float | None = None) -> EntryResult:
-        flight = self.flight(entry)
+        with self._lock:  # `close` on another thread either refuses it or waits for it
+            flight = self.flight(entry)
+            self._flights.add(flight)
         result = self.complete(flight, packets, timeout)
         if flight._more is not None and flight._more.interrupt is not None:
             raise flight._more.interrupt
@@ -103,6 +109,26 @@ class RunningPipeline:
     ) -> EntryResult:
         """The whole life of an entry on the calling thread, its children included."""
         self._flights.add(flight)
+        try:
+            self._feed(flight, packets, timeout, further)
+            if flight._more is not None and flight._more.spawned:
+                self._children(flight, timeout)
+            if self._tracer is not None:
+                self._tracer.write(flight)
+            result = flight.result()
+            if self._finish:
+                self.bound.hosts.call("finish_entry", pipeline=self, result=result)
+            return result
+        finally:
+            self._flights.discard(flight)
+
+    def _feed(
+        self,
+        flight: Flight,
+        packets: tuple[Packet, ...],
+        timeout: float | None,
+        further: Callable[[], Iterable[Packet]] | None,
+    ) -> None:
         watched = self.bound.limits.add(flight, timeout) if timeout is not None else None
         try:
             flight.feed(packets)
@@ -115,25 +141,29 @@ class RunningPipeline:
             flight.more.interrupt = error
         finally:
             flight.finish()
-            self._flights.discard(flight)
             if watched is not None:
                 self.bound.limits.remove(watched)
-        if flight._more is not None and flight._more.spawned:
-            self._children(flight, timeout)
-        if self._tracer is not None:
-            self._tracer.write(flight)
-        result = flight.result()
-        if self._finish:
-            self.bound.hosts.call("finish_entry", pipeline=self, result=result)
-        return result
 
     def _children(self, flight: Flight, timeout: float | None) -> None:
+        memo = flight.more.memo
         for entry, packets in flight.more.spawned:
-            if self._shut:
-                break
-            child = Flight(self.bound.program, self._source, self.bound, entry)
+            child = memo["child"] = Flight(self.bound.program, self._source, self.bound, entry)
             child.listener = flight.listener
+            if why := memo.get("cancelled", ""):
+                child.cancel(why)
+            elif isinstance(flight.error, (Cancelled, RunTimeout)):
+                child.cancel("not begun: its parent was stopped")
             flight.more.children.append(self.complete(child, tuple(packets), timeout))
+        memo.pop("child", None)
+
+    def cancel(self, flight: Flight, why: str = "cancelled by its host") -> None:
+        """End an entry from any thread: itself, and what is left of its children."""
+        if flight.cancel(why) or flight._more is None or not flight._more.spawned:
+            return
+        flight.more.memo["cancelled"] = why
+        child = flight.more.memo.get("child")
+        if child is not None:
+            self.cancel(child, why)
 
     # ---- on workers
 
@@ -148,7 +178,7 @@ class RunningPipeline:
 
     def submit(self, entry: Entry, /, *packets: Packet) -> None:
         flight = self.flight(entry)
-        self.put(_Submitted(self, flight, packets))
+        self.put(Submitted(self, flight, packets))
 
     def put(self, task: Task) -> None:
         self.workers.put(task)
@@ -167,6 +197,7 @@ class RunningPipeline:
     ) -> Iterator[EntryResult]:
         if workers < 0 or ahead < 0:
             raise ValueError("workers and ahead are numbers of entries, 0 or more")
+        self._refuse_when_shut()
         crew = self.workers
         if workers and workers != crew.count:
             crew = Workers(workers, f"rocketride-{self.source.id}-map")
@@ -257,18 +288,4 @@ class RunningPipeline:
 
     def _cancel_all(self, why: str) -> None:
         for flight in list(self._flights):
-            flight.cancel(why)
-
-
-class _Submitted:
-    """An entry whose result goes to the `finish_entry` hooks."""
-
-    def __init__(self, pipeline: RunningPipeline, flight: Flight, packets: tuple[Packet, ...]) -> None:
-        self._pipeline, self._flight, self._packets = pipeline, flight, packets
-
-    def __call__(self) -> None:
-        self._pipeline.complete(self._flight, self._packets)
-
-    def dropped(self) -> None:
-        self._flight.cancel("dropped: the pipeline was closed")
-        self()
+            self.cancel(flight, why)

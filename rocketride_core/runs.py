@@ -6,6 +6,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Generator, Iterator
+from contextlib import suppress
 from queue import Empty, SimpleQueue
 from threading import Event as Flag
 from threading import Lock
@@ -18,9 +19,12 @@ from .lanes import Lane, Packet
 from .results import EntryResult
 
 if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
+    from asyncio import Event as AsyncFlag
+
     from .pipeline import RunningPipeline
 
-__all__ = ["WorkerRun"]
+__all__ = ["Submitted", "WorkerRun"]
 
 _SLICE = 0.05  # seconds; the longest a signal has to wait
 KEPT = 10_000  # events kept for who has not begun to read them; the oldest go first
@@ -37,7 +41,7 @@ class WorkerRun:
         self._over = Flag()
         self._wakers: list[Callable[[], None]] = []
         self._launched = self._ended = False
-        self._result: EntryResult | None = None
+        self._result: EntryResult | BaseException | None = None
         flight.listener = self._heard
 
     @property
@@ -47,7 +51,10 @@ class WorkerRun:
     # ---- on the worker
 
     def __call__(self) -> None:
-        self._result = self._pipeline.complete(self._flight, self._packets, self._timeout, self._further)
+        try:
+            self._result = self._pipeline.complete(self._flight, self._packets, self._timeout, self._further)
+        except BaseException as error:  # noqa: BLE001 - of a host plugin; whoever asks for the result gets it
+            self._result = error
         self._over.set()
         self._wake()
 
@@ -59,7 +66,7 @@ class WorkerRun:
     def _further(self) -> Iterator[Packet]:
         end = lambda: self._inbox.put(None)  # noqa: E731
         self._flight.add_on_stop(end)
-        while (packet := self._inbox.get()) is not None:
+        while not self._flight.stopped and (packet := self._inbox.get()) is not None:
             yield packet
 
     def _heard(self, event: Event) -> None:
@@ -71,6 +78,11 @@ class WorkerRun:
             wakers, self._wakers = self._wakers, []
         for waker in wakers:
             waker()
+
+    def _outcome(self) -> EntryResult:
+        if isinstance(self._result, BaseException):
+            raise self._result
+        return cast(EntryResult, self._result)
 
     def _when_something_happens(self, waker: Callable[[], None]) -> None:
         with self._lock:
@@ -90,17 +102,25 @@ class WorkerRun:
         return self._flight.wants(lane)
 
     def cancel(self) -> None:
-        self._flight.cancel()
+        self._pipeline.cancel(self._flight)
 
     def _end_input(self) -> None:
         if not self._ended:
             self._ended = True
             self._inbox.put(None)
 
+    def _first(self) -> bool:
+        with self._lock:
+            first, self._launched = not self._launched, True
+        return first
+
     def _launch(self) -> None:
-        if not self._launched:
-            self._launched = True
-            self._pipeline.put(self)
+        if self._first():
+            try:
+                self._pipeline.put(self)
+            except BaseException:
+                self._launched = False
+                raise
 
     def result(self, timeout: float | None = None) -> EntryResult:
         self._launch()
@@ -109,7 +129,7 @@ class WorkerRun:
         while not self._over.wait(_SLICE if end is None else max(0.0, min(_SLICE, end - time.monotonic()))):
             if end is not None and time.monotonic() >= end:
                 raise RunTimeout(f"{self.entry.name or 'the entry'} is not over after {timeout:g} s", entry=self.entry.name)
-        return cast(EntryResult, self._result)
+        return self._outcome()
 
     def __enter__(self) -> Self:
         self._launch()
@@ -147,9 +167,12 @@ class WorkerRun:
     # ---- for asyncio
 
     async def _alaunch(self) -> None:
-        if not self._launched:
-            self._launched = True
-            await self._pipeline.aput(self)
+        if self._first():
+            try:
+                await self._pipeline.aput(self)
+            except BaseException:
+                self._launched = False
+                raise
 
     async def __aenter__(self) -> Self:
         await self._alaunch()
@@ -165,12 +188,8 @@ class WorkerRun:
     async def _happening(self) -> None:
         import asyncio
 
-        loop, bell = asyncio.get_running_loop(), asyncio.Event()
-
-        def ring() -> None:
-            if not loop.is_closed():
-                loop.call_soon_threadsafe(bell.set)
-
+        bell = asyncio.Event()
+        ring = _ringer(asyncio.get_running_loop(), bell)
         self._when_something_happens(ring)
         await bell.wait()
 
@@ -198,19 +217,39 @@ class WorkerRun:
         except BaseException:
             self.cancel()
             raise
-        return cast(EntryResult, self._result)
+        return self._outcome()
 
     async def _done(self) -> None:
         import asyncio
 
-        loop, bell = asyncio.get_running_loop(), asyncio.Event()
-
-        def ring() -> None:
-            if not loop.is_closed():
-                loop.call_soon_threadsafe(bell.set)
-
+        bell = asyncio.Event()
+        ring = _ringer(asyncio.get_running_loop(), bell)
         with self._lock:
             if self._over.is_set():
                 return
             self._wakers.append(ring)
         await bell.wait()
+
+
+def _ringer(loop: AbstractEventLoop, bell: AsyncFlag) -> Callable[[], None]:
+    """Sets the flag from another thread; whose loop is closed has stopped waiting."""
+
+    def ring() -> None:
+        with suppress(RuntimeError):
+            loop.call_soon_threadsafe(bell.set)
+
+    return ring
+
+
+class Submitted:
+    """An entry whose result goes to the `finish_entry` hooks alone."""
+
+    def __init__(self, pipeline: RunningPipeline, flight: Flight, packets: tuple[Packet, ...]) -> None:
+        self._pipeline, self._flight, self._packets = pipeline, flight, packets
+
+    def __call__(self) -> None:
+        self._pipeline.complete(self._flight, self._packets)
+
+    def dropped(self) -> None:
+        self._flight.cancel("dropped: the pipeline was closed")
+        self()

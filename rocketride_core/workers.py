@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import atexit
 import itertools
+import os
+import threading
 import time
 from collections.abc import Callable
 from threading import Lock, Thread
@@ -21,7 +23,7 @@ _all: WeakSet[Workers] = WeakSet()
 
 
 class Workers:
-    """Up to `count` threads, started as they are needed. A task must not raise.
+    """Up to `count` threads, started as they are needed. What a task raises goes to `threading.excepthook`.
 
     Parameters:
         queue: tasks that may wait; `put` blocks while it is full. By default two for each thread.
@@ -31,6 +33,7 @@ class Workers:
         self.count = count
         self._name = name
         self._pool = _native.Pool(queue or 2 * count)
+        self._process = os.getpid()
         self._tasks: dict[int, Task] = {}
         self._tickets = itertools.count()
         self._lock = Lock()
@@ -67,7 +70,8 @@ class Workers:
         return [task for ticket in self._pool.drop() if (task := self._tasks.pop(ticket, None)) is not None]
 
     def close(self) -> None:
-        self._pool.close()
+        if os.getpid() == self._process:  # after a fork the threads that wait in the pool are the parent's
+            self._pool.close()
 
     def join(self, timeout: float) -> bool:
         """Wait for the threads to end, after `close`; False if one still works."""
@@ -85,7 +89,10 @@ class Workers:
                 thread.start()
 
     def _work(self, ticket: int) -> bool:
-        self._tasks.pop(ticket)()
+        try:
+            self._tasks.pop(ticket)()
+        except BaseException as error:  # noqa: BLE001 - told as the end of a thread would be, but the worker stays
+            threading.excepthook(threading.ExceptHookArgs((type(error), error, error.__traceback__, threading.current_thread())))
         return True
 
 
