@@ -3,11 +3,8 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import nullcontext
-from itertools import count
-from threading import RLock, local
+from collections.abc import Iterator, Sequence
+from threading import RLock
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import attrs
@@ -17,48 +14,14 @@ from .errors import RunError, ToolError, ToolFailure, UnknownTool
 from .payloads import Arguments, Json
 from .plainjson import plain_json
 from .toolbox import Tool
+from .toolcalls import Gate, Slot, current_run
 
 if TYPE_CHECKING:
-    from .flight import Flight
     from .live import LiveInstance
-    from .trace import Tracer
 
 I = TypeVar("I")  # noqa: E741
 
-__all__ = ["Catalog", "Slot", "current_run", "invoke", "provide"]
-
-_calls = count(1)
-_thread = local()
-
-
-class Gate:
-    """Serialises the calls of one component in one entry. One that an abandoned thread holds is replaced."""
-
-    __slots__ = ("lock",)
-
-    def __init__(self) -> None:
-        self.lock = RLock()
-
-    def renew(self) -> None:
-        self.lock = RLock()
-
-
-def caller_span(flight: Flight) -> str:
-    """The span that a call made now on this thread belongs to; "" without a trace."""
-    if flight.bound.tracer is None:
-        return ""
-    for at, _, span in reversed(_thread.__dict__.get("runs", ())):
-        if at is flight:
-            return cast(str, span)
-    return flight.span_id
-
-
-def current_run(flight: Flight) -> str:
-    """The innermost tool call of this entry on this thread, else the entry."""
-    for at, run, _ in reversed(_thread.__dict__.get("runs", ())):
-        if at is flight:
-            return cast(str, run)
-    return f"entry {flight.entry.name}"  # two words that no call has: people name entries, and one may be named "call 7"
+__all__ = ["Catalog", "invoke", "provide"]
 
 
 def callees(instance: LiveInstance, control: Control[Any]) -> Sequence[LiveInstance]:
@@ -97,16 +60,6 @@ def provide(instance: LiveInstance, control: Control[I]) -> Sequence[Served[I]]:
     return served
 
 
-@attrs.frozen
-class Slot:
-    """One tool as one caller sees it: the tool by its full name, its provider's control instance, what serialises its calls."""
-
-    tool: Tool
-    callee: LiveInstance
-    gate: Gate
-    wrapped: Callable[..., Any] | None
-
-
 class Catalog:
     """The `ToolCatalog` of one instance; made at the first use in an entry, static tools first, then listed ones."""
 
@@ -123,7 +76,8 @@ class Catalog:
         key = ("tools", instance.index, instance._control)
         found = memo.get(key)
         if found is None:
-            found = memo.setdefault(key, Catalog(instance))
+            with memo.setdefault("listing", RLock()):  # a provider is asked once an entry, by whichever thread comes first
+                found = memo[key] = memo.get(key) or Catalog(instance)
         return cast(Catalog, found)
 
     def _add(self, callee: LiveInstance) -> None:
@@ -133,8 +87,12 @@ class Catalog:
         gate = self._flight.more.memo.setdefault(("gate", index), Gate())
         try:
             tools = [*bound.static_tools(index), *_listed(callee)]
+            names = [tool.name for tool in tools]
+            if twice := next((name for n, name in enumerate(names) if name in names[:n]), ""):
+                raise ValueError(f"{twice} is there twice")
         except Exception as error:  # noqa: BLE001 - kept, and raised when these tools are asked for
-            failure = ToolFailure(f"{id} cannot list its tools: {str(error) or type(error).__name__}", tool=id, component=id)
+            said = bound.redact(str(error)) or type(error).__name__
+            failure = ToolFailure(f"{id} cannot list its tools: {said}", tool=id, component=id)
             failure.__cause__ = error
             self._broken[id] = failure
             return
@@ -165,7 +123,10 @@ class Catalog:
 
     def call(self, name: str, arguments: Arguments, /, *, timeout: float | None = None) -> Json:
         slot = self.find(name)
-        return self._flight.bound.toolrunner.call(self._flight, slot, slot.tool.checked(arguments), timeout)
+        given = slot.tool.checked(arguments)
+        if slot.wrapped is not None:  # host plugins see and may rewrite plain JSON, which is checked again on its way in
+            given = dict(arguments)
+        return self._flight.bound.toolrunner.call(self._flight, slot, given, timeout)
 
     def call_all(self, calls: Sequence[tuple[str, Arguments]], /) -> Sequence[Json | ToolError]:
         return self._flight.bound.toolrunner.call_all(self, calls)
@@ -182,61 +143,10 @@ def _listed(callee: LiveInstance) -> list[Tool]:
     return cast("list[Tool]", memo[key])
 
 
-def run_slot(flight: Flight, slot: Slot, arguments: Arguments, parent: str = "") -> Json:
-    """One call on this thread, serialised and wrapped as its slot says.
-
-    Raises:
-        ToolError: any of its kinds.
-    """
-    runs = _thread.__dict__.setdefault("runs", [])
-    number, tracer = next(_calls), flight.bound.tracer
-    if tracer is not None:
-        return _traced(tracer, flight, slot, arguments, parent, runs, number)
-    runs.append((flight, f"call {number}", ""))
-    try:
-        if slot.tool.concurrent:
-            return _guarded(slot, arguments)
-        with slot.gate.lock:
-            return _guarded(slot, arguments)
-    finally:
-        runs.pop()
-
-
-def _traced(tracer: Tracer, flight: Flight, slot: Slot, arguments: Arguments, parent: str, runs: list[Any], number: int) -> Json:
-    span = f"{flight.trace_id}.t{number}"
-    runs.append((flight, f"call {number}", span))
-    start, outcome = time.monotonic(), cast("Json | BaseException", None)
-    try:
-        with nullcontext() if slot.tool.concurrent else slot.gate.lock:
-            outcome = _guarded(slot, arguments)
-        return outcome
-    except BaseException as error:
-        outcome = error
-        raise
-    finally:
-        runs.pop()
-        tracer.tool(flight, span, parent, slot.callee.node.id, slot.tool.name, start, arguments, outcome)
-
-
-def _guarded(slot: Slot, arguments: Arguments) -> Json:
-    name = slot.tool.name
-    try:
-        if slot.wrapped is not None:
-            return cast(Json, slot.wrapped(instance=slot.callee, name=name, arguments=arguments))
-        return plain_json(slot.tool.call(slot.callee, arguments))
-    except ToolError as error:
-        error.tool = error.tool or name
-        raise
-    except Exception as error:
-        inner = error.component if isinstance(error, RunError) else ""
-        component = inner or slot.callee.node.id
-        raise ToolFailure(f"{name}: {str(error) or type(error).__name__}", tool=name, component=component) from error
-
-
 def invoke(instance: LiveInstance, name: str, arguments: Arguments) -> Json:
     """The kernel's own part of `invoke_tool`: hosts may have rewritten the arguments."""
     bound, index = instance.flight.bound, instance.index
     tool = next((t for t in (*bound.static_tools(index), *_listed(instance)) if t.name == name), None)
     if tool is None:
         raise UnknownTool(f"{name}: unknown tool; a host plugin may change the arguments of a call, not its name", tool=name)
-    return plain_json(tool.call(instance, arguments))
+    return plain_json(tool.call(instance, tool.checked(arguments)))

@@ -17,6 +17,7 @@ from .flight import PHASES, Flight
 from .lanes import Packet
 from .nested import NestedRun, open_nested
 from .payloads import Json
+from .toolcalls import LimitedCall, abandoned, here
 
 if TYPE_CHECKING:
     from .node import Node
@@ -57,7 +58,7 @@ class LiveInstance(_native.Instance):
 
     @property
     def cancelled(self) -> bool:
-        return any(flight.stopped for flight in (self.flight, *self.flight.around()))
+        return any(flight.stopped for flight in (self.flight, *self.flight.around())) or abandoned()
 
     @property
     def remaining(self) -> float | None:
@@ -118,14 +119,16 @@ class LiveInstance(_native.Instance):
 
     @contextmanager
     def on_cancel(self, callback: Callable[[], object], /) -> Iterator[None]:
-        flights = [self.flight, *self.flight.around()]
-        for flight in flights:
-            flight.add_on_stop(callback)
+        around: list[Flight | LimitedCall] = [self.flight, *self.flight.around()]
+        if here.limited is not None:
+            around.append(here.limited)
+        for one in around:
+            one.add_on_stop(callback)
         try:
             yield
         finally:
-            for flight in flights:
-                flight.remove_on_stop(callback)
+            for one in around:
+                one.remove_on_stop(callback)
 
     def wait(self, coro: Coroutine[Any, Any, R], /, *, timeout: float | None = None) -> R:
         future = self.flight.bound.loop.submit(coro)

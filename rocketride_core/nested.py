@@ -9,13 +9,12 @@ from contextlib import contextmanager
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Self
 
-from .controlplane import caller_span
 from .entry import Entry, Event
 from .errors import EntryStopped, RunError
 from .flight import Flight
 from .lanes import Lane, Packet
 from .results import EntryResult
-from .timed import note_nested
+from .toolcalls import caller_span, here
 
 if TYPE_CHECKING:
     from .live import LiveInstance
@@ -46,8 +45,11 @@ class NestedRun:
 
     def result(self, timeout: float | None = None) -> EntryResult:
         if self._result is None:
-            self._flight.bound.finish(self._flight)
-            self._result = self._flight.result()
+            flight = self._flight
+            flight.bound.finish(flight)
+            self._result = flight.result()
+            if flight._more is not None and flight._more.interrupt is not None:  # Ctrl-C is no failure of an inner node
+                raise flight._more.interrupt
         return self._result
 
     @property
@@ -85,12 +87,15 @@ def open_nested(instance: LiveInstance, timeout: float | None) -> Iterator[Neste
     with _numbers:
         number = caller.more.nested[me] = caller.more.nested.get(me, 0) + 1
     name = f"{caller.entry.name + '/' if caller.parent is not None else ''}{me}#{number}"
-    entry = Entry(name, path=caller.entry.path, metadata=caller.entry.metadata, object_id=f"{caller.entry.object_id}/{name}")
+    id = f"{caller.entry.object_id}/{me}#{number}"
+    entry = Entry(name, path=caller.entry.path, metadata=caller.entry.metadata, object_id=id)
     flight = Flight(bound.program, index, bound, entry, caller)
     flight.listener = caller.listener
     if bound.tracer is not None:
         flight.trace_parent = caller_span(caller)
-    note_nested(flight)
+    limited = here.limited
+    if limited is not None:  # it ends the entry when it is given up
+        limited.flights.append(flight)
     run = NestedRun(flight)
     stop_child = flight.cancel
     caller.add_on_stop(stop_child)
@@ -108,6 +113,8 @@ def open_nested(instance: LiveInstance, timeout: float | None) -> Iterator[Neste
                 _tell(run.result(), caller)
         finally:
             caller.remove_on_stop(stop_child)
+            if limited is not None:
+                limited.flights.remove(flight)
 
 
 def _tell(result: EntryResult, caller: Flight) -> None:

@@ -10,59 +10,37 @@ from __future__ import annotations
 import ctypes
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from queue import SimpleQueue
-from threading import Event, Lock, Thread, get_ident, local
+from threading import Lock, Thread, get_ident
 from typing import TYPE_CHECKING, Any
 
 from .errors import EntryStopped, RunTimeout, ToolFailure, ToolTimeout
+from .toolcalls import SLICE, LimitedCall, Run, abandoned, adopt, here
 
 if TYPE_CHECKING:
     from .bound import Bound
     from .flight import Flight
 
-__all__ = ["TimedCalls", "note_nested"]
+__all__ = ["TimedCalls", "withdraw_stop"]
 
 MOST_ABANDONED = 64
-_SLICE = 0.05  # seconds; the longest a signal or a cancel has to wait
-_here = local()
-
-
-def note_nested(flight: Flight) -> None:
-    """A nested entry begins on this thread; if that is a helper, its time-out ends the entry."""
-    call: _Call | None = _here.__dict__.get("call")
-    if call is not None:
-        call.flights.append(flight)
-
-
-class _Call:
-    """One call on its way."""
-
-    def __init__(self, work: Callable[[], Any]) -> None:
-        self.work = work
-        self.flights: list[Flight] = []
-        self.over = Event()
-        self.lock = Lock()
-        self.thread: int | None = None  # while it runs
-        self.abandoned = False
-        self.outcome: Any = None
-        self.error: BaseException | None = None
+_EXPIRY = 1.0  # seconds; how late the thread that watches entries may be
 
 
 class _Helper:
     def __init__(self, calls: TimedCalls, number: int) -> None:
         self._calls = calls
-        self.inbox: SimpleQueue[_Call | None] = SimpleQueue()
+        self.inbox: SimpleQueue[LimitedCall | None] = SimpleQueue()
         self.thread = Thread(target=self._work, name=f"rocketride-timed-{number}", daemon=True)
         self.thread.start()
 
     def _work(self) -> None:
         while (call := self.inbox.get()) is not None:
-            try:
-                self._serve(call)
-            except EntryStopped:  # sent in the last moment of an abandoned call
-                call.over.set()
+            with suppress(EntryStopped):  # one that was sent in the last moment of a call
+                _serve(call)
             if call.abandoned:
-                _send_stop(get_ident(), send=False)
+                withdraw_stop()
                 break
             self._calls.free(self)
             del call
@@ -70,25 +48,25 @@ class _Helper:
         if call is not None:
             self._calls.gone()
 
-    def _serve(self, call: _Call) -> None:
-        _here.call = call
-        call.thread = get_ident()
-        try:
-            try:
-                call.outcome = call.work()
-            finally:
-                with call.lock:  # from here on no asynchronous exception is sent
-                    call.thread = None
-        except BaseException as error:  # noqa: BLE001 - handed to the thread that waits, or thrown away with the call
-            call.error = error
-        finally:
-            _here.call = None
-            call.over.set()
+
+def _serve(call: LimitedCall) -> None:
+    outcome, error = None, None
+    try:
+        with adopt(call, call.runs):
+            outcome = call.work()
+    except BaseException as raised:  # noqa: BLE001 - handed to the thread that waits, or thrown away with the call
+        error = raised
+    call.finish(outcome, error)
 
 
-def _send_stop(thread: int, *, send: bool = True) -> None:
-    """Raise EntryStopped in another thread at its next bytecode, or take back one that has not arrived."""
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(EntryStopped) if send else None)
+def _send_stop(thread: int) -> None:
+    """Raise EntryStopped in another thread at its next bytecode."""
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(EntryStopped))
+
+
+def withdraw_stop() -> None:
+    """Take back an EntryStopped that was sent to this thread and has not arrived."""
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(get_ident()), None)
 
 
 class TimedCalls:
@@ -102,48 +80,70 @@ class TimedCalls:
         self.abandoned = 0
         self._closed = False
 
-    def call(self, flight: Flight, tool: str, component: str, seconds: float, work: Callable[[], Any]) -> Any:
+    def call(
+        self, flight: Flight, tool: str, run: Run, seconds: float, work: Callable[[], Any], *, of_entry: bool = False
+    ) -> Any:
         """The result of `work`, which runs on a helper.
+
+        Parameters:
+            of_entry: the limit is that of the entry or one around it, which then is what fails.
 
         Raises:
             ToolTimeout: after `seconds`; the call is abandoned.
             ToolFailure: too many abandoned calls hang.
             EntryStopped: the caller's entry was stopped meanwhile.
         """
+        component = run[3]
         if self.abandoned >= MOST_ABANDONED:
             message = f"{tool}: {MOST_ABANDONED} calls over their time limit still hang; no further call with a limit is begun"
             raise ToolFailure(message, tool=tool, component=component)
-        call, start = _Call(work), time.monotonic()
-        self._helper().inbox.put(call)
-        while not call.over.wait(min(_SLICE, max(0.0, start + seconds - time.monotonic()))):
-            elapsed = time.monotonic() - start
-            if flight.stopped or elapsed >= seconds:
-                inner = self._abandon(call, component, seconds)
-                if flight.stopped:
+        call, outer, start = LimitedCall(work, list(here.runs)), here.limited, time.monotonic()
+        end = start + seconds
+        if seconds > 0:
+            self._helper().inbox.put(call)
+        if outer is not None:
+            outer.inner = call
+        try:
+            while not call.over.wait(max(0.0, min(SLICE, end - time.monotonic()))):
+                if flight.stopped or abandoned():
                     raise EntryStopped
-                message = f"{tool} did not answer within {seconds:g} s ({elapsed:.2f} s); {inner} was running"
-                raise ToolTimeout(message, tool=tool, component=inner, elapsed=elapsed)
+                now = time.monotonic()
+                if now >= end:
+                    if of_entry:  # whoever watches the entry ends it in a moment
+                        end, of_entry = now + _EXPIRY, False
+                        continue
+                    inner, elapsed = call.innermost(component), now - start
+                    if self._abandon(call, seconds):
+                        message = f"{tool} did not answer within {seconds:g} s ({elapsed:.2f} s); {inner} was running"
+                        raise ToolTimeout(message, tool=tool, component=inner, elapsed=elapsed)
+        except ToolTimeout:
+            raise
+        except BaseException:  # stopped, or a signal
+            self._abandon(call, seconds)
+            raise
+        finally:
+            if outer is not None:
+                outer.inner = None
         if call.error is not None:
             raise call.error
         return call.outcome
 
-    def _abandon(self, call: _Call, component: str, seconds: float) -> str:
-        """Gives a call up; the id of the innermost node that was running."""
-        inner = component
-        for flight in call.flights:
-            current = flight.current
-            if not flight.ended and current is not None:
-                inner = flight.bound.nodes[current.index].id
-        with call.lock:
-            call.abandoned = True
-            with self._lock:
-                self.abandoned += 1
-        for flight in reversed(call.flights):
+    def _abandon(self, call: LimitedCall, seconds: float) -> bool:
+        """Give a call up; False if it is over after all."""
+        if not call.give_up():
+            return False
+        with self._lock:
+            self.abandoned += seconds > 0
+        call.free_gates()
+        for flight in reversed(list(call.flights)):
             flight.halt(RunTimeout(f"the call took more than {seconds:g} s", entry=flight.entry.name))
+        for callback in call.take_on_stop():
+            with suppress(Exception):  # the others must be called too, and nobody is left to be told
+                callback()
         with call.lock:
-            if call.thread is not None:
-                _send_stop(call.thread)
-        return inner
+            for thread in call.threads:
+                _send_stop(thread)
+        return True
 
     def _helper(self) -> _Helper:
         with self._lock:

@@ -5,21 +5,26 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from functools import partial
+from itertools import count
 from threading import Event as Flag
 from threading import Lock
 from typing import TYPE_CHECKING, cast
 
-from .controlplane import Catalog, Slot, caller_span, run_slot
-from .errors import EntryStopped, ToolError, ToolTimeout
+from .controlplane import Catalog
+from .errors import EntryStopped, ToolError
 from .payloads import Arguments, Json
+from .timed import TimedCalls, withdraw_stop
+from .toolcalls import SLICE, LimitedCall, Run, Slot, abandoned, adopt, caller_span, here, run_slot
 
 if TYPE_CHECKING:
     from .bound import Bound
     from .flight import Flight
-    from .timed import TimedCalls
     from .workers import Workers
 
 __all__ = ["ToolRunner"]
+
+_numbers = count(1)
 
 
 class ToolRunner:
@@ -32,26 +37,31 @@ class ToolRunner:
         self._timed: TimedCalls | None = None
 
     def call(self, flight: Flight, slot: Slot, arguments: Arguments, timeout: float | None) -> Json:
-        if flight.stopped:
+        if flight.stopped or abandoned():
             raise EntryStopped
-        limits = (self._bound.settings.tool_timeout, slot.tool.timeout, timeout, flight.remaining)
-        given = [seconds for seconds in limits if seconds is not None]
-        span = caller_span(flight)
-        if not given:
-            return run_slot(flight, slot, arguments, span)
-        component = slot.callee.node.id
+        number, tracer = next(_numbers), self._bound.tracer
+        if tracer is None:
+            return self._call(flight, slot, arguments, timeout, (flight, number, "", slot.callee.node.id))
+        component, parent, span = slot.callee.node.id, caller_span(flight), f"{flight.trace_id}.t{number}"
+        start, outcome = time.monotonic(), cast("Json | BaseException", None)
         try:
-            return cast(
-                Json,
-                self.timed.call(flight, slot.tool.name, component, min(given), lambda: run_slot(flight, slot, arguments, span)),
-            )
-        except ToolTimeout as late:
-            slot.gate.renew()  # the abandoned thread may hold it for ever
-            tracer = self._bound.tracer
-            if tracer is not None:
-                start = time.monotonic() - late.elapsed
-                tracer.tool(flight, f"{flight.trace_id}.late{late.elapsed:.3f}", span, component, slot.tool.name, start, arguments, late)
+            outcome = self._call(flight, slot, arguments, timeout, (flight, number, span, component))
+            return outcome
+        except BaseException as error:
+            outcome = error
             raise
+        finally:
+            tracer.tool(flight, span, parent, component, slot.tool.name, start, arguments, outcome)
+
+    def _call(self, flight: Flight, slot: Slot, arguments: Arguments, timeout: float | None, run: Run) -> Json:
+        left = flight.remaining
+        limits = (self._bound.settings.tool_timeout, slot.tool.timeout, timeout, left)
+        given = [seconds for seconds in limits if seconds is not None]
+        if not given:
+            return run_slot(flight, slot, arguments, run)
+        work = lambda: run_slot(flight, slot, arguments, run)  # noqa: E731
+        seconds = min(given)
+        return cast(Json, self.timed.call(flight, slot.tool.name, run, seconds, work, of_entry=seconds == left))
 
     def call_all(self, catalog: Catalog, calls: Sequence[tuple[str, Arguments]]) -> list[Json | ToolError]:
         """Every job is offered to a helper; what none has begun by its turn, this thread runs itself: nothing can deadlock.
@@ -68,14 +78,17 @@ class ToolRunner:
                 continue
             key = number if slot.tool.concurrent else id(slot.gate)
             jobs.setdefault(key, _Job(catalog, calls, outcomes)).numbers.append(number)
-        todo = list(jobs.values())
+        todo, limited = list(jobs.values()), here.limited
+        runs = list(here.runs)
         for job in todo[1:]:
-            if not self.helpers.put(job.help, 0):
+            if not self.helpers.put(partial(job.help, limited, runs), 0):
                 break
         for job in todo:
-            job.help()
+            job.run()
         for job in todo:
-            job.done.wait()
+            while not job.done.wait(SLICE):
+                if abandoned():  # of what this thread does somebody else takes care
+                    raise EntryStopped
         for job in todo:
             if job.stopped is not None:
                 raise job.stopped
@@ -85,8 +98,6 @@ class ToolRunner:
     def timed(self) -> TimedCalls:
         with self._lock:
             if self._timed is None:
-                from .timed import TimedCalls
-
                 self._timed = TimedCalls(self._bound)
             return self._timed
 
@@ -118,7 +129,17 @@ class _Job:
         self.done = Flag()
         self.stopped: BaseException | None = None
 
-    def help(self) -> None:
+    def help(self, limited: LimitedCall | None, runs: list[Run]) -> None:
+        """On a helper: in the name of the thread that waits."""
+        try:
+            with adopt(limited, list(runs)):
+                self.run()
+        except EntryStopped:  # the call it belongs to was given up; nobody waits any more
+            self.done.set()
+        if limited is not None and limited.abandoned:
+            withdraw_stop()
+
+    def run(self) -> None:
         if not self._claim.acquire(blocking=False):
             return
         try:
