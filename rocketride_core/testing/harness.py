@@ -183,7 +183,9 @@ def node_harness(
         components.append(Component("recorder", recorder.spec.provider, input=[LaneLink(lane.name, "node") for lane in outs]))
     kernel = Kernel(nodes=classes, env=env or {}, plugins=plugins, trace="calls" if trace_to else "off", trace_to=trace_to)
     with kernel.load(PipeFile(components, source=components[0].id)) as pipeline:
-        yield Harness(pipeline, lanes, len(components) - 1 if outs else -1)
+        # Asked after loading: a node that expands itself moves the others.
+        places = {one.id: place for place, one in enumerate(pipeline.bound.nodes)}
+        yield Harness(pipeline, lanes, places.get("recorder", -1))
 
 
 def _feeder(lanes: Sequence[Lane[Any]]) -> type[Node[Any]]:
