@@ -57,7 +57,8 @@ class Blob:
             TypeError: `data` is text; encode it first.
         """
         if isinstance(data, (bytes, bytearray, memoryview)):
-            return Blob(bytes(data), None, len(bytes(data)), mime_type, name)
+            held = bytes(data)
+            return Blob(held, None, len(held), mime_type, name)
         if isinstance(data, Path):
             if data.is_dir():
                 raise IsADirectoryError(f"{data} is a folder; a Blob is one file")

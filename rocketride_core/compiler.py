@@ -83,6 +83,7 @@ class _Compiler:
 
     def compiled(self) -> tuple[Plan, list[Problem]]:
         pipe = expand(self.filled(), self.registry.find, self.hosts, self.problems)
+        self.source = pipe.source
         parts = self.parts(pipe)
         plan = self.graph(pipe, parts)
         self.problems.extend(graph_problems(plan, pipe))
@@ -104,7 +105,7 @@ class _Compiler:
             if unset:
                 self.unset[component.id] = unset
             components.append(component if config == component.config and not unset else attrs.evolve(component, config=config))
-        return attrs.evolve(self.pipe, components=components)
+        return attrs.evolve(self.pipe, components=components, source=self.source)
 
     def parts(self, pipe: PipeFile) -> list[Part]:
         wired = {link.source for c in pipe.components for link in c.input} | {

@@ -85,7 +85,7 @@ class _Expander:
         if all(a is b for a, b in zip(out, self.pipe.components, strict=False)) and len(out) == len(self.pipe.components):
             return self.pipe
         self.unique(out)
-        return attrs.evolve(self.pipe, components=[self.relinked(c) for c in out])
+        return attrs.evolve(self.pipe, components=[self.relinked(c) for c in out], source=self.started(self.pipe.source))
 
     def one(self, component: Component, done: frozenset[tuple[str, type[Any]]], depth: int) -> Sequence[Component]:
         cls = self.node_class(component.provider)
@@ -128,11 +128,11 @@ class _Expander:
 
     def unique(self, components: Sequence[Component]) -> None:
         given: dict[str, Component] = {}
+        written = {(c.id, c.at) for c in self.pipe.components}  # two of the file itself are reported by its reader
         for component in components:
             first = given.setdefault(component.id, component)
-            if first is not component and (
-                first.at != component.at or first.at not in {c.at for c in self.pipe.components if c.id == first.id}
-            ):
+            ours = {(first.id, first.at), (component.id, component.at)}
+            if first is not component and not (len(ours) == 2 and ours <= written):
                 message = f"Duplicate component {component.id}"
                 hint = f"{first.at} and {component.at} both give a component of this id"
                 self.problems.append(Problem(component.at, "duplicate-id", message, hint, component.id, file=self.pipe.file))
@@ -148,6 +148,19 @@ class _Expander:
                 attrs.evolve(link, caller=self.successor(link.caller, link.control, control=True)) for link in component.control
             ],
         )
+
+    def started(self, id: str) -> str:
+        """The source that stands in the place of a replaced one."""
+        while id in self.moved:
+            found = [c.id for c in self.moved[id] if c.id in self.moved or self.is_source(c)]
+            if not found:
+                return id
+            id = found[-1]
+        return id
+
+    def is_source(self, component: Component) -> bool:
+        cls = self.node_class(component.provider)
+        return cls is not None and (bool(cls.manifest.source) or "source" in cls.spec.categories)
 
     def successor(self, id: str, name: str, *, control: bool) -> str:
         while id in self.moved:

@@ -88,15 +88,18 @@ class EntryResult:
     def to_json(self) -> dict[str, Any]:
         out: dict[str, Any] = {}
         types: dict[str, str] = {}
-        for _, key, lane, payload in self._responses:
+        texts: dict[tuple[int, str], list[str]] = {}  # all pieces of one node are one text, at the end
+        for place, key, lane, payload in self._responses:
             types[key] = lane.name
             found = out.setdefault(key, [])
             if lane.many:
                 found.extend(_payload_json(lane, payload))
             elif lane.name == "text":
-                found[:] = ["".join([*found, payload, "\n\n"])]
+                texts.setdefault((place, key), []).extend((payload, "\n\n"))
             else:
                 found.append(_payload_json(lane, payload))
+        for (_, key), pieces in texts.items():
+            out[key].append("".join(pieces))
         if types:
             out["result_types"] = types
         if self.metadata:
@@ -132,5 +135,7 @@ def _place(response: Response) -> int:
 
 def _payload_json(lane: Lane[Any], payload: Any) -> Any:
     if isinstance(payload, Blob) and lane.name == "image":
-        return {"mime_type": payload.mime_type, "image": base64.b64encode(payload.read()).decode("ascii")}
+        return {"mime_type": payload.mime_type, "image": base64.b64encode(payload.read(payload.size)).decode("ascii")}
+    if isinstance(payload, Blob) and lane.name in ("audio", "video"):
+        return {"name": payload.name, "mimeType": payload.mime_type, "size": payload.size}
     return lane.to_json(payload)
