@@ -15,6 +15,7 @@ from .payloads import Arguments, Json
 from .plainjson import plain_json
 from .toolbox import Tool
 from .toolcalls import Gate, Slot, current_run
+from .toolschema import MethodTool
 
 if TYPE_CHECKING:
     from .live import LiveInstance
@@ -125,7 +126,7 @@ class Catalog:
         slot = self.find(name)
         given = slot.tool.checked(arguments)
         if slot.wrapped is not None:  # host plugins see and may rewrite plain JSON, which is checked again on its way in
-            given = dict(arguments)
+            given = dict(arguments if isinstance(slot.tool, MethodTool) else given)
         return self._flight.bound.toolrunner.call(self._flight, slot, given, timeout)
 
     def call_all(self, calls: Sequence[tuple[str, Arguments]], /) -> Sequence[Json | ToolError]:

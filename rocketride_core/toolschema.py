@@ -7,6 +7,7 @@ A method's parameters become an attrs class of settings, so tools and configs sh
 from __future__ import annotations
 
 import inspect
+import types
 import typing
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
@@ -19,13 +20,13 @@ from .payloads import Arguments
 from .settings import setting
 from .spec import Param
 from .toolbox import Tool
-from .toolcheck import Check, compile_check
+from .toolcheck import Check, compile_check, takes_null
 
 if TYPE_CHECKING:
     from .handlers import ToolMark
     from .node import Node
 
-__all__ = ["class_tools", "read_tools"]
+__all__ = ["MethodTool", "class_tools", "read_tools"]
 
 _TOOLS: WeakKeyDictionary[type[Any], list[Tool]] = WeakKeyDictionary()
 
@@ -48,7 +49,9 @@ def read_tools(cls: type[Node[Any]]) -> list[Tool]:
 
 
 @attrs.frozen
-class _MethodTool(Tool):
+class MethodTool(Tool):
+    """A tool that is a method; its checked arguments are Python objects of the types in its signature."""
+
     check: Check = attrs.field(default=lambda arguments: arguments, eq=False, repr=False)
 
     def checked(self, arguments: Arguments) -> Arguments:
@@ -89,19 +92,21 @@ class _Method:
     def tool(self) -> Tool:
         from .configschema import config_schema
 
-        fields: dict[str, Any] = {}
         lengths: dict[str, int] = {}
-        for parameter in list(inspect.signature(self.fn).parameters.values())[2:]:
-            fields[parameter.name] = self.field(parameter, lengths)
-        shape = attrs.make_class("Arguments", {n: f for n, (f, _) in fields.items()}, kw_only=True, frozen=True)
-        shape.__annotations__ = {n: kind for n, (_, kind) in fields.items()}
-        schema = config_schema(shape)
+        parameters = list(inspect.signature(self.fn).parameters.values())[2:]
+        fields = {parameter.name: self.field(parameter, lengths) for parameter in parameters}
+        schema = config_schema(_shape(fields))
         schema.setdefault("properties", {})
         schema["additionalProperties"] = False
         for name, least in lengths.items():
-            schema["properties"][name]["minLength"] = least
+            of_list = schema["properties"][name].get("type") == "array"
+            schema["properties"][name]["minItems" if of_list else "minLength"] = least
+        # An explicit null is a value to a parameter that takes one, so it must not look like one that is missing.
+        required = frozenset(name for name, (field, _) in fields.items() if field._default is attrs.NOTHING)
+        nullable = frozenset(name for name, (_, kind) in fields.items() if takes_null(kind))
+        loose = {name: (setting(None) if name in nullable & required else field, kind) for name, (field, kind) in fields.items()}
         call = _Call(self.method)
-        return _MethodTool(
+        return MethodTool(
             self.name,
             inspect.getdoc(self.fn) or self.cls.spec.title,
             schema,
@@ -109,7 +114,7 @@ class _Method:
             self.output(),
             self.mark.concurrent,
             self.mark.timeout,
-            check=compile_check(shape, fields, lengths),
+            check=compile_check(_shape(loose), {name: kind for name, (_, kind) in fields.items()}, required, nullable, lengths),
         )
 
     def field(self, parameter: inspect.Parameter, lengths: dict[str, int]) -> tuple[Any, Any]:
@@ -123,6 +128,7 @@ class _Method:
         if hint is inspect.Parameter.empty:
             raise self.refuse(f"parameter '{name}' needs a type: an agent sees the schema that is made of it")
         kind, said = _split(hint)
+        kind = _json_is_any(kind)
         if kind in (Secret, ProviderRef) or not supported(kind):
             raise self.refuse(f"parameter '{name}' has the type {kind!r}, which JSON cannot carry")
         if said.min_length is not None:
@@ -152,6 +158,26 @@ class _Call:
 
     def __call__(self, instance: Any, arguments: Arguments) -> object:
         return getattr(instance.node, self.method)(instance, **arguments)
+
+
+def _shape(fields: Mapping[str, tuple[Any, Any]]) -> type[Any]:
+    made = attrs.make_class("Arguments", {n: field for n, (field, _) in fields.items()}, kw_only=True, frozen=True)
+    made.__annotations__ = {n: kind for n, (_, kind) in fields.items()}
+    return made
+
+
+def _json_is_any(kind: Any) -> Any:
+    """`Json` refers to itself; as a parameter it is whatever came in."""
+    origin, args = get_origin(kind), get_args(kind)
+    if isinstance(kind, str | typing.ForwardRef):
+        return Any
+    if origin in (typing.Union, types.UnionType):
+        if str in args and any((get_origin(a) or a) is Mapping for a in args):
+            return Any
+        return typing.Union[tuple(map(_json_is_any, args))]  # noqa: UP007 - of a tuple
+    if not args or origin in (typing.Literal, Annotated):
+        return kind
+    return origin[tuple(a if a is Ellipsis else _json_is_any(a) for a in args)]
 
 
 def _split(hint: Any) -> tuple[Any, Param]:
