@@ -53,7 +53,8 @@ def caller_span(flight: Flight) -> str:
 def current_run(flight: Flight) -> str:
     """The innermost tool call of this entry on this thread, else the entry."""
     found = next((number for at, number, _, _ in reversed(here.runs) if at is flight), 0)
-    return f"call {found}" if found else flight.entry.name or "entry"
+    # Hosts name entries, and one may be named "call 7".
+    return f"call {found}" if found else f"entry {flight.entry.name}"
 
 
 class Gate:
