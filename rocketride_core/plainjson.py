@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from enum import Enum
 from functools import cache
 from pathlib import PurePath
 from typing import Any, cast
@@ -35,9 +36,15 @@ def _convert(value: Any, at: str) -> Any:
         if not math.isfinite(value):
             raise TypeError(f"{at}: {value} has no JSON form")
         return value
+    if isinstance(value, (bytes, bytearray)):
+        raise TypeError(f"{at}: {kind.__qualname__} has no JSON form; return a text, such as base64")
+    if isinstance(value, Enum):
+        return _convert(value.value, at)
+    if isinstance(value, str):
+        return str.__str__(value)
     if isinstance(value, Mapping):
         return {_key(key, at): _convert(item, f"{at}.{key}") for key, item in value.items()}
-    if isinstance(value, (Sequence, AbstractSet)) and not isinstance(value, (str, bytes, bytearray, memoryview)):
+    if isinstance(value, (Sequence, AbstractSet)) and not isinstance(value, (str, memoryview)):
         return [_convert(item, f"{at}[{n}]") for n, item in enumerate(value)]
     for method in ("to_json", "model_dump", "tolist"):  # our payloads, pydantic's models, numpy's arrays and buffers
         if not isinstance(value, type) and callable(getattr(value, method, None)):
@@ -70,4 +77,6 @@ def _converter() -> Any:
     converter.register_unstructure_hook(Secret, lambda secret: "***")
     for kind in (PurePath, UUID, Decimal):
         converter.register_unstructure_hook(kind, str)
+    for data in (bytes, bytearray):
+        converter.register_unstructure_hook(data, lambda data: data)  # refused by who looks at the result
     return converter

@@ -91,11 +91,15 @@ class _Method:
 
     def tool(self) -> Tool:
         from .configschema import config_schema
+        from .structure import class_problems
 
         lengths: dict[str, int] = {}
         parameters = list(inspect.signature(self.fn).parameters.values())[2:]
         fields = {parameter.name: self.field(parameter, lengths) for parameter in parameters}
-        schema = config_schema(_shape(fields))
+        shape = _shape(fields)
+        for problem in class_problems(shape):
+            raise self.refuse(f"parameter {problem.partition('.')[2]}")
+        schema = config_schema(shape)
         schema.setdefault("properties", {})
         schema["additionalProperties"] = False
         for name, least in lengths.items():
