@@ -49,8 +49,9 @@ void end_span(FlightObject* flight, std::int32_t index, bool good) {
 // Hands the exception that is set to Python, which keeps it as the flight's error or as a note; the entry stops.
 void fail_flight(FlightObject* flight, int node, Phase phase, std::int32_t lane) {
     PyObject* error = take_exception();
+    const bool unwinding = flight->stopped && PyErr_GivenExceptionMatches(error, entry_stopped);
     flight->stopped = true;
-    if (!PyErr_GivenExceptionMatches(error, entry_stopped)) {
+    if (!unwinding) {  // an EntryStopped of an entry that had not stopped says that somebody raised it himself: that is an error
         PyObject* done = PyObject_CallMethod(reinterpret_cast<PyObject*>(flight), "_fail", "iiiO", node, static_cast<int>(phase),
                                              static_cast<int>(lane), error);
         if (!done) PyErr_WriteUnraisable(reinterpret_cast<PyObject*>(flight));

@@ -120,7 +120,7 @@ PyObject* pool_work(PyObject* self, PyObject* work) {
         PyEval_RestoreThread(state);
         if (status == PoolStatus::closed) break;
         PyObject* number = PyLong_FromLongLong(ticket);
-        PyObject* result = number ? PyObject_CallOneArg(work, number) : nullptr;
+        PyObject* result = number ? PyObject_CallFunctionObjArgs(work, number, nullptr) : nullptr;
         Py_XDECREF(number);
         pool.done();
         if (!result) {

@@ -12,7 +12,7 @@ from . import _native
 from .diagnostics import graph_problems
 from .errors import PluginError, Problem
 from .expansion import expand
-from .pipefile import Component, PipeFile
+from .pipefile import Component, PipeFile, link_problems
 from .profiles import Resolved, resolve
 from .registry import Registry, UnknownProvider
 from .settings import Secret
@@ -86,7 +86,10 @@ class _Compiler:
         self.source = pipe.source
         parts = self.parts(pipe)
         plan = self.graph(pipe, parts)
-        self.problems.extend(graph_problems(plan, pipe))
+        self.problems.extend(
+            # Where a node or a link is missing, what would have reached a response is not known.
+            p for p in graph_problems(plan, pipe) if p.code != "no-response" or not (self.missing or link_problems(pipe))
+        )
         self.report_unset(plan)
         if source := self.source:
             if source not in {c.id for c in pipe.components} and source != self.pipe.source:

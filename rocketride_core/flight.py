@@ -115,7 +115,9 @@ class Flight(_native.Flight):
     # ---- what the native half calls
 
     def _fail(self, node: int, phase: int, lane: int, error: BaseException) -> None:
-        if not isinstance(error, Exception):
+        if isinstance(error, EntryStopped):  # of another entry, of a cancelled coroutine, or raised by a node
+            error = Cancelled(f"{self.bound.nodes[node].id} was stopped, but the entry was not")
+        elif not isinstance(error, Exception):
             self.more.interrupt = error
         self.record(self.bound.nodes[node].id, PHASES[phase], self.bound.lane_name(lane), error)
 

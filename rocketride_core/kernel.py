@@ -101,7 +101,7 @@ class Kernel:
                 component = plan.parts[index].component
                 at = f"{component.at}.config{'.' if problem.path and not problem.path.startswith(('[', '$')) else ''}{problem.path.lstrip('$.')}"
                 problems.append(attrs.evolve(problem, path=at, component=problem.component or component.id, file=plan.pipe.file))
-        return [attrs.evolve(p, message=variables.redact(p.message), hint=variables.redact(p.hint)) for p in problems]
+        return _told(problems, variables)
 
     def plan(self, pipe: str | Path | PipeFile, variables: Variables, source: str = "") -> tuple[Plan, list[Problem]]:
         """Read and compile; the plan runs only where no problem is an error."""
@@ -119,7 +119,7 @@ class Kernel:
         variables = self._variables()
         plan, problems = self.plan(pipe, variables, source)
         if any(p.severity == "error" for p in problems):
-            raise PipeError(problems=[attrs.evolve(p, message=variables.redact(p.message)) for p in problems])
+            raise PipeError(problems=_told(problems, variables))
         tracer = None
         if self._trace != "off":
             tracer = Tracer(self._trace, self._trace_to, variables.redact)
@@ -129,6 +129,18 @@ class Kernel:
 
     def _variables(self) -> Variables:
         return Variables(self._env, Path(".env"))
+
+
+def _told(problems: Sequence[Problem], variables: Variables) -> list[Problem]:
+    """In the order of the file, without secrets."""
+    shown = [attrs.evolve(p, message=variables.redact(p.message), hint=variables.redact(p.hint)) for p in problems]
+    return sorted(shown, key=_place)
+
+
+def _place(problem: Problem) -> list[tuple[int, int, str]]:
+    """Where a JSON path stands: by its steps, numbers as numbers."""
+    steps = problem.path.replace("[", ".[").split(".")
+    return [(0, int(step[1:-1]), "") if step[1:-1].isdigit() else (1, 0, step) for step in steps]
 
 
 class Loading:

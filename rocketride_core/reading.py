@@ -48,11 +48,17 @@ def child(path: str, key: str | int) -> str:
 
 def closest(word: str, options: Iterable[str], *, cutoff: float = 0.6) -> str:
     """The option that `word` most likely means, or ""."""
-    from difflib import get_close_matches
+    from difflib import SequenceMatcher, get_close_matches
 
     known = {option.lower(): option for option in options}
     found = get_close_matches(word.lower(), known, 1, cutoff)
-    return known[found[0]] if found else ""
+    # A number at the end makes no likeness: agent_1 is not chat_1.
+    alike = found and SequenceMatcher(None, _stem(word.lower()), _stem(found[0])).ratio() >= cutoff
+    return known[found[0]] if alike else ""
+
+
+def _stem(word: str) -> str:
+    return word.rstrip("_-0123456789") or word
 
 
 def read_json(data: bytes | str, file: str = "") -> tuple[Any, list[Problem]]:
@@ -87,7 +93,10 @@ def read_text(text: str, file: str = "") -> tuple[Any, list[Problem]]:
             repeated.clear()
             value = _loads(text, repeated)
     except json.JSONDecodeError as error:
-        return None, [_explain(error, text, file)]
+        # How deep a parser goes before it gives up differs among Pythons; what is too deep is so in all of them.
+        if not 0 < _too_deep(text) < error.pos:
+            return None, [_explain(error, text, file)]
+        return None, [_bad(text, _too_deep(text), f"nested deeper than {DEPTH} levels", file)]
     except RecursionError:
         return None, [_bad(text, _too_deep(text), f"nested deeper than {DEPTH} levels", file)]
     except ValueError:

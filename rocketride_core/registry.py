@@ -166,7 +166,7 @@ class Registry:
         if own:  # what a host hands in wins over what is installed: a test replaces a node by its double
             return own[0]
         if len({one.distribution for one in claims}) > 1:
-            names = " and ".join(named(one) for one in claims)
+            names = " and ".join(sorted(named(one) for one in claims))
             raise DuplicateProvider(
                 f"'{provider}' is claimed by {names}; uninstall one of them", distribution=claims[0].distribution
             )

@@ -88,17 +88,17 @@ class EntryResult:
     def to_json(self) -> dict[str, Any]:
         out: dict[str, Any] = {}
         types: dict[str, str] = {}
-        texts: dict[tuple[int, str], list[str]] = {}  # all pieces of one node are one text, at the end
-        for place, key, lane, payload in self._responses:
+        texts: dict[str, list[str]] = {}  # all pieces under one key are one text
+        for _, key, lane, payload in self._responses:
             types[key] = lane.name
             found = out.setdefault(key, [])
             if lane.many:
                 found.extend(_payload_json(lane, payload))
             elif lane.name == "text":
-                texts.setdefault((place, key), []).extend((payload, "\n\n"))
+                texts.setdefault(key, []).extend((payload, "\n\n"))
             else:
                 found.append(_payload_json(lane, payload))
-        for (_, key), pieces in texts.items():
+        for key, pieces in texts.items():
             out[key].append("".join(pieces))
         if types:
             out["result_types"] = types

@@ -13,14 +13,13 @@ from typing import Any, Self
 import attrs
 
 from .reading import child
-from .settings import looks_secret
 
 __all__ = ["Filled", "Unset", "Variables", "read_dotenv"]
 
 _OPEN = r"\$\{(ROCKETRIDE_\w+)(:-|\})"
 _LINE = r"""(?sm)^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=[ \t]*("(?>[^"\\]|\\.)*"|'[^']*'|[^\n]*)"""
-_SHORT = r"(?i)(^|_)(KEY|TOKEN|AUTH|PASS|PIN)(_|$)"
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
+SHORTEST = 4  # characters of a value that is hidden
 _NESTING = 8  # of defaults inside defaults
 
 
@@ -126,8 +125,7 @@ class Variables:
                 filled = text[found.start() : end + 1]
             else:
                 given.append(name)
-                if len(value) >= 4 or looks_secret(name) or re.search(_SHORT, name):
-                    self.hide(value)
+                self.hide(value)
                 filled = value
             out += (text[at : found.start()], filled)
             at = end + 1
@@ -135,7 +133,7 @@ class Variables:
 
     def hide(self, value: str) -> None:
         """Remember one more value that nobody may see, a `Secret` of the file for one."""
-        if value and value not in self._hidden:
+        if len(value) >= SHORTEST and value not in self._hidden:  # hiding a letter would garble every message
             self._hidden |= {value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
             self._pattern = None
 

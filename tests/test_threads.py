@@ -329,7 +329,6 @@ def test_a_node_may_wait_in_begin_and_end() -> None:
         Client().wait(coroutine)
 
 
-@pytest.mark.xfail(reason="an EntryStopped of a running entry is not recorded by py_flight.cpp:fail", strict=True)
 def test_a_coroutine_cancelled_by_itself_does_not_end_the_entry_in_silence() -> None:
     async def odd() -> None:
         raise asyncio.CancelledError
@@ -340,7 +339,6 @@ def test_a_coroutine_cancelled_by_itself_does_not_end_the_entry_in_silence() -> 
     assert result.error.component == "a"
 
 
-@pytest.mark.xfail(reason="an EntryStopped of a running entry is not recorded by py_flight.cpp:fail", strict=True)
 def test_an_entry_stopped_out_of_nowhere_does_not_end_the_entry_in_silence() -> None:
     def odd(*_: object) -> None:
         raise EntryStopped
