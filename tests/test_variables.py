@@ -102,7 +102,7 @@ def test_redact_hides_every_value_that_was_used() -> None:
     assert variables.redact("said") == "said"
     variables.hide("1234")
     assert variables.redact("1234") == "***"
-    assert {"k", "12"} <= variables.hidden
+    assert "1234" in variables.hidden
 
 
 @pytest.mark.parametrize("unit", ["${ROCKETRIDE_A:-", "${ROCKETRIDE_A", "{", "${ROCKETRIDE_A}", "${ROCKETRIDE_A:-}"])
