@@ -110,9 +110,13 @@ def _spool(pieces: Iterable[bytes], mime_type: str, name: str) -> Blob:
         if size <= SPOOL_ABOVE:
             return Blob(spool.read(), None, size, mime_type, name)
         handle, place = tempfile.mkstemp(prefix="rocketride-", suffix=Path(name).suffix)
-        with os.fdopen(handle, "wb") as file:
-            while chunk := spool.read(1 << 20):
-                file.write(chunk)
+        try:
+            with os.fdopen(handle, "wb") as file:
+                while chunk := spool.read(1 << 20):
+                    file.write(chunk)
+        except BaseException:
+            Path(place).unlink(missing_ok=True)
+            raise
     blob = Blob(None, Path(place), size, mime_type, name)
     weakref.finalize(blob, Path(place).unlink, missing_ok=True)
     return blob

@@ -3,11 +3,12 @@
 
 One record per span, written when its entry is over. `entry` records come first, then its spans in the order they began:
 
-    {"span": "7", "parent": "", "kind": "entry", "name": "a.pdf", "object_id": "…", "start": …, "seconds": …, "status": "ok"}
-    {"span": "7.0", "parent": "7", "kind": "open", "component": "parse_1", …}
-    {"span": "7.3", "parent": "7.1", "kind": "handler", "component": "chunker_1", "lane": "text", …}
+    {"span": "c4a1-7", "parent": "", "kind": "entry", "name": "a.pdf", "object_id": "…", "start": …, "seconds": …, "status": "ok"}
+    {"span": "c4a1-7.0", "parent": "c4a1-7", "kind": "open", "component": "parse_1", …}
+    {"span": "c4a1-7.3", "parent": "c4a1-7.1", "kind": "handler", "component": "chunker_1", "lane": "text", …}
 
-`start` is in seconds since the epoch, `status` is ok, failed or stopped. With `payloads` a handler's record has `payload`.
+`c4a1` stands for the pipeline, as many may append to one file. `start` is in seconds since the epoch, `status` is ok, failed or
+stopped. With `payloads` a handler's record has `payload`.
 A nested entry's `parent` is the span of the tool call (kind `tool`) that made it.
 """
 
@@ -16,6 +17,7 @@ from __future__ import annotations
 import itertools
 import json
 import time
+import uuid
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from threading import Lock
@@ -38,7 +40,7 @@ LONGEST = 10_000  # characters of one payload
 
 
 class Tracer:
-    """Writes the records of entries as they end; shared by all pipelines of a kernel.
+    """Writes the records of the entries of one pipeline as they end. A record that cannot be written is a warning of its entry.
 
     Parameters:
         level: calls, or payloads too.
@@ -52,12 +54,24 @@ class Tracer:
         self._file: IO[bytes] | None = None
         self._lock = Lock()
         self._numbers = itertools.count(1)
+        self._mark = uuid.uuid4().hex[:8]
         self._clock = time.time() - time.monotonic()
 
     def number(self) -> str:
-        return str(next(self._numbers))
+        return f"{self._mark}-{next(self._numbers)}"
 
     def write(self, flight: Flight) -> None:
+        try:
+            self._write(flight)
+        except Exception as error:  # noqa: BLE001 - the target is the host's: its failure must not end the entry it records
+            self._lost(flight, error)
+
+    def _lost(self, flight: Flight, error: Exception) -> None:
+        flight.warn(
+            "", "trace-failed", f"the trace of {flight.entry.name or 'an entry'} is incomplete: {error or type(error).__name__}"
+        )
+
+    def _write(self, flight: Flight) -> None:
         me = flight.trace_id
         if isinstance(self._target, Path) and not self.payloads:
             head = self._line(self._entry(flight, me))
@@ -110,12 +124,15 @@ class Tracer:
             "status": "stopped" if isinstance(outcome, EntryStopped) else "failed" if failed else "ok",
         }
         if failed:
-            record["error"] = f"{type(outcome).__name__}: {outcome}"
-        if self.payloads:
-            record["arguments"] = _short(arguments)
-            if not failed:
-                record["result"] = _short(outcome)
-        self._put([record])
+            record["error"] = self._redact(f"{type(outcome).__name__}: {outcome}")
+        try:
+            if self.payloads:
+                record["arguments"] = self._shown(arguments)
+                if not failed:
+                    record["result"] = self._shown(outcome)
+            self._put([record])
+        except Exception as error:  # noqa: BLE001 - as in `write`
+            self._lost(flight, error)
 
     def _entry(self, flight: Flight, me: str) -> dict[str, Any]:
         start = flight.begun
@@ -124,22 +141,24 @@ class Tracer:
             "span": me,
             "parent": flight.trace_parent,
             "kind": "entry",
-            "name": flight.entry.name,
+            "name": self._redact(flight.entry.name),
             "object_id": flight.entry.object_id,
             "start": start + self._clock,
             "seconds": time.monotonic() - start,
             "status": status,
         }
         if flight.error is not None:
-            record["error"] = error_json(flight.error)
+            record["error"] = error_json(flight.error) | {"message": self._redact(str(flight.error))}
         if flight._more is not None and flight._more.warnings:
-            record["warnings"] = [{"component": w.component, "code": w.code, "message": w.message} for w in flight._more.warnings]
+            record["warnings"] = [
+                {"component": w.component, "code": w.code, "message": self._redact(w.message)} for w in flight._more.warnings
+            ]
         return record
 
     def _payload(self, flight: Flight, node: int, lane: str, payload: Any) -> Any:
         handled = flight.bound.nodes[node].manifest.on.get(lane)
         try:
-            return _short(handled[0].to_json(payload) if handled else repr(payload))
+            return self._shown(handled[0].to_json(payload) if handled else repr(payload))
         except Exception as error:  # noqa: BLE001 - a payload that cannot be shown must not end the entry it is a record of
             return f"<{type(payload).__name__}: {error}>"
 
@@ -148,10 +167,24 @@ class Tracer:
             self._append(b"".join(map(self._line, records)))
             return
         for record in records:
-            self._target(_redacted(record, self._redact))
+            self._target(record)
 
     def _line(self, record: dict[str, Any]) -> bytes:
-        return f"{self._redact(json.dumps(record, ensure_ascii=False, default=repr))}\n".encode(errors="replace")
+        return f"{json.dumps(record, ensure_ascii=False)}\n".encode(errors="replace")
+
+    def _shown(self, value: Any) -> str:
+        shown = json.dumps(self._clean(value), ensure_ascii=False)
+        return shown if len(shown) <= LONGEST else f"{shown[:LONGEST]}… ({len(shown)} characters)"
+
+    def _clean(self, value: Any) -> Any:
+        """Plain JSON values without the values of variables: they may stand anywhere, also in keys."""
+        if isinstance(value, str):
+            return self._redact(value)
+        if isinstance(value, Mapping):
+            return {self._redact(str(k)): self._clean(v) for k, v in value.items()}
+        if isinstance(value, (list, tuple)):
+            return [self._clean(v) for v in value]
+        return value if value is None or isinstance(value, (bool, int, float)) else self._redact(repr(value))
 
     def _append(self, text: bytes) -> None:
         with self._lock:
@@ -165,19 +198,3 @@ class Tracer:
             if self._file is not None:
                 self._file.close()
                 self._file = None
-
-
-def _short(value: Any) -> str:
-    shown = json.dumps(value, ensure_ascii=False, default=repr)
-    return shown if len(shown) <= LONGEST else f"{shown[:LONGEST]}… ({len(shown)} characters)"
-
-
-def _redacted(record: dict[str, Any], redact: Callable[[str], str]) -> dict[str, Any]:
-    def walk(value: Any) -> Any:
-        if isinstance(value, str):
-            return redact(value)
-        if isinstance(value, Mapping):
-            return {k: walk(v) for k, v in value.items()}
-        return [walk(v) for v in value] if isinstance(value, list) else value
-
-    return {key: walk(value) for key, value in record.items()}
