@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -89,17 +90,20 @@ def child(code: str, *arguments: str, env: Mapping[str, str] | None = None, path
     Returns: what it printed, and all the CPU it took, in ns, start and end of the interpreter included.
     """
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([*path, str(ROOT)]), **(env or {})}
-    process = subprocess.Popen(
-        [sys.executable, "-c", code, *arguments], env=environment, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    assert process.stdout is not None
-    assert process.stderr is not None
-    printed, complaints = process.stdout.read(), process.stderr.read()
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        last = complaints.decode(errors="replace").strip().rpartition("\n")[2]
-        raise Unmeasured(f"a fresh process failed: {last or f'exit code {process.returncode}'}")
+    # Its errors go to a file: nobody reads them while it runs, and a full pipe would stop it.
+    with tempfile.TemporaryFile() as errors:
+        process = subprocess.Popen(
+            [sys.executable, "-c", code, *arguments], env=environment, cwd=ROOT, stdout=subprocess.PIPE, stderr=errors
+        )
+        assert process.stdout is not None
+        with process.stdout as output:
+            printed = output.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode:
+            errors.seek(0)
+            last = errors.read().decode(errors="replace").strip().rpartition("\n")[2]
+            raise Unmeasured(f"a fresh process failed: {last or f'exit code {process.returncode}'}")
     return printed.decode(), (usage.ru_utime + usage.ru_stime) * 1e9
 
 

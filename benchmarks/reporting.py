@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import json
 import os
 import platform
@@ -85,7 +85,7 @@ def as_json(outcomes: Sequence[Outcome], options: Options) -> dict[str, Any]:
         for outcome in outcomes
     ]
     return {
-        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "date": dt.datetime.now(dt.UTC).isoformat(timespec="seconds"),
         "machine": machine(),
         "peers": peers.versions(),
         "rounds": options.rounds,

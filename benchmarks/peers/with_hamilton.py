@@ -20,7 +20,7 @@ assert found.execute(["step"], inputs={"value": "abc"}) == {"step": "abc"}
 
 
 def _driver(source: str, wanted: str, name: str) -> Callable[[int], object]:
-    from hamilton import ad_hoc_utils, base, driver
+    from hamilton import ad_hoc_utils, base, driver  # type: ignore[import-not-found, unused-ignore]
 
     functions: dict[str, object] = {}
     exec(source, functions)  # Hamilton wires functions by their names, so a line of 50 needs 50 names

@@ -24,7 +24,7 @@ assert pipeline.run({"step": {"value": "abc"}}) == {"step": {"value": "abc"}}
 
 
 def _classes() -> tuple[Any, Any]:
-    from haystack import component
+    from haystack import component  # type: ignore[import-not-found, unused-ignore]
 
     class Step:
         def run(self, value: str) -> dict[str, str]:
@@ -38,7 +38,7 @@ def _classes() -> tuple[Any, Any]:
     Step.run.__annotations__ = {"value": str}
     Join.run.__annotations__ = {"left": str, "right": str}
     for cls in (Step, Join):
-        cls.run = component.output_types(value=str)(cls.run)  # type: ignore[method-assign, attr-defined]
+        cls.run = component.output_types(value=str)(cls.run)  # type: ignore[method-assign, unused-ignore]
     return component(Step), component(Join)
 
 
@@ -51,7 +51,7 @@ def _runner(pipeline: Any, data: dict[str, dict[str, str]]) -> Callable[[int], o
 
 
 def _line(length: int) -> Callable[[int], object]:
-    from haystack import Pipeline
+    from haystack import Pipeline  # type: ignore[import-not-found, unused-ignore]
 
     step, _ = _classes()
     pipeline = Pipeline(max_runs_per_component=1000)
@@ -71,7 +71,7 @@ def single() -> Callable[[int], object]:
 
 
 def diamond() -> Callable[[int], object]:
-    from haystack import Pipeline
+    from haystack import Pipeline  # type: ignore[import-not-found, unused-ignore]
 
     step, join = _classes()
     pipeline = Pipeline()

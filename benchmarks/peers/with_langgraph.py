@@ -43,7 +43,7 @@ def _invoker(graph: Any, start: Any, steps: int) -> Callable[[int], object]:
 
 
 def _line(length: int) -> Callable[[int], object]:
-    from langgraph.graph import END, START, StateGraph
+    from langgraph.graph import END, START, StateGraph  # type: ignore[import-not-found, unused-ignore]
 
     graph, before = StateGraph(State), START
     for number in range(length):
@@ -63,7 +63,7 @@ def single() -> Callable[[int], object]:
 
 
 def diamond() -> Callable[[int], object]:
-    from langgraph.graph import END, START, StateGraph
+    from langgraph.graph import END, START, StateGraph  # type: ignore[import-not-found, unused-ignore]
 
     graph = StateGraph(Joined)
     for name in ("left", "right"):

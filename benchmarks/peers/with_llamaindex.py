@@ -22,8 +22,8 @@ assert pipeline.run(nodes=[TextNode(text="abc")])[0].text == "abc"
 
 
 def _line(length: int) -> Callable[[int], object]:
-    from llama_index.core.ingestion import IngestionPipeline
-    from llama_index.core.schema import TextNode, TransformComponent
+    from llama_index.core.ingestion import IngestionPipeline  # type: ignore[import-not-found, unused-ignore]
+    from llama_index.core.schema import TextNode, TransformComponent  # type: ignore[import-not-found, unused-ignore]
 
     class Step(TransformComponent):  # type: ignore[misc, unused-ignore]
         def __call__(self, nodes: Any, **more: Any) -> Any:

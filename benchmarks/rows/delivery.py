@@ -80,7 +80,9 @@ def native() -> Callable[[], Mapping[str, float]]:
     source, header = ROOT / "native" / "tests" / "bench_hop.cpp", ROOT / "native" / "dispatch.hpp"
     program = ROOT / "build" / "bench_hop"
     if not program.exists() or program.stat().st_mtime < max(source.stat().st_mtime, header.stat().st_mtime):
-        compiler = os.environ.get("CXX") or next((found for name in ("c++", "g++", "clang++") if (found := shutil.which(name))), "")
+        compiler = os.environ.get("CXX") or next(
+            (found for name in ("c++", "g++", "clang++") if (found := shutil.which(name))), ""
+        )
         if not compiler:
             raise Unmeasured("no C++ compiler on PATH; say which with CXX=")
         program.parent.mkdir(exist_ok=True)

@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 from ..judging import Row, raw
-from ..measuring import Case, Options, child
+from ..measuring import Case, Options, Unmeasured, child
 
 __all__ = ["ROWS"]
 
@@ -25,32 +26,38 @@ def open_one(opened, number):
     return flight
 
 with pipeline(line(nodes - 1)) as opened:
-    kept = [open_one(opened, number) for number in range(500)]
-    for flight in kept:
-        flight.finish()
+    warm = [open_one(opened, number) for number in range(count // 2)]  # these take the holes that imports left
     kept = [None] * count
     gc.collect()
     before = rss()
     for number in range(count):
         kept[number] = open_one(opened, number)
     print((rss() - before) / count)
-    for flight in kept:
+    for flight in warm + kept:
         flight.finish()
 """
+# Batches of 64, as an embedder gives them; `alone`: one by one, as a client's JSON is read.
 EMBEDDINGS = """
 import gc, sys
+import numpy
 from benchmarks.measuring import rss
 from rocketride_core.payloads import vector
-count = int(sys.argv[1])
-values = [n / 384 for n in range(384)]
-make = {"float32": lambda: vector(values), "list": lambda: [value + 0.0 for value in values]}[sys.argv[2]]
-kept = [make() for _ in range(100)]
-kept = [None] * count
+from rocketride_embedding_transformer.encoders import views
+batches, how = int(sys.argv[1]), sys.argv[2]
+matrix = numpy.linspace(0, 1, 64 * 384, dtype=numpy.float32).reshape(64, 384)
+values = matrix[1].tolist()
+make = {
+    "core": lambda: views(matrix),
+    "alone": lambda: [vector(values) for _ in range(64)],
+    "list": lambda: [matrix[1].tolist() for _ in range(64)],
+}[how]
+warm = [make() for _ in range(batches // 2)]
+kept = [None] * batches
 gc.collect()
 before = rss()
-for number in range(count):
+for number in range(batches):
     kept[number] = make()
-print((rss() - before) / count)
+print((rss() - before) / (64 * batches))
 """
 GROWTH = """
 import gc, sys
@@ -75,7 +82,7 @@ def _printed(code: str, *arguments: object) -> Case:
 
 @contextmanager
 def _entry(options: Options) -> Iterator[Mapping[str, Case]]:
-    count = 1000 if options.quick else 10_000
+    count = 4000 if options.quick else 10_000
     one, twenty = _printed(FLIGHTS, count, 1), _printed(FLIGHTS, count, 21)
     # A line through the two: what is left where there are no nodes.
     yield {"core": lambda: one() - (twenty() - one()) / 20}
@@ -83,14 +90,19 @@ def _entry(options: Options) -> Iterator[Mapping[str, Case]]:
 
 @contextmanager
 def _node(options: Options) -> Iterator[Mapping[str, Case]]:
-    count = 1000 if options.quick else 10_000
+    count = 4000 if options.quick else 10_000
     yield {"core": lambda: (_printed(FLIGHTS, count, 21)() - _printed(FLIGHTS, count, 1)()) / 20}
 
 
 @contextmanager
 def _embedding(options: Options) -> Iterator[Mapping[str, Case]]:
-    count = 1000 if options.quick else 10_000
-    yield {"core": _printed(EMBEDDINGS, count, "float32"), "list of floats": _printed(EMBEDDINGS, count, "list")}
+    try:
+        importlib.metadata.version("rocketride-embedding-transformer")
+    except importlib.metadata.PackageNotFoundError:
+        raise Unmeasured("rocketride-embedding-transformer is not installed") from None
+    batches = 40 if options.quick else 160
+    names = {"core": "core", "alone": "alone", "list of floats": "list"}
+    yield {name: _printed(EMBEDDINGS, batches, how) for name, how in names.items()}
 
 
 @contextmanager

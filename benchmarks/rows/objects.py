@@ -51,10 +51,10 @@ def _diamond(options: Options) -> Iterator[Mapping[str, Case]]:
         yield cases
 
 
-def _mapped(opened: Pipeline, **how: int) -> Callable[[int], object]:
+def _mapped(opened: Pipeline) -> Callable[[int], object]:
     def run(n: int) -> None:
         work: Iterator[tuple[Entry, list[Packet]]] = ((Entry("object"), [TEXT("abc")]) for _ in range(n))
-        for result in opened.map(work, **how):
+        for result in opened.map(work):
             result.checked()
 
     return run

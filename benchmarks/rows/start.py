@@ -106,7 +106,11 @@ def _warm(options: Options) -> Iterator[Mapping[str, Case]]:
     with _site(options) as (site, cache, nodes):
         arguments = str(site), cache, str(nodes)
         child(DISCOVER, *arguments)
-        yield {"core": _printed(DISCOVER, *arguments), "entry_points": _printed(SCAN, str(site)), "pluggy": _printed(LOAD_ALL, str(site))}
+        yield {
+            "core": _printed(DISCOVER, *arguments),
+            "entry_points": _printed(SCAN, str(site)),
+            "pluggy": _printed(LOAD_ALL, str(site)),
+        }
 
 
 @contextmanager
