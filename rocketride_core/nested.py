@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import AsyncIterator, Generator, Iterator
-from contextlib import contextmanager
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Self
 
@@ -25,14 +23,43 @@ _numbers = Lock()  # calls of one turn open their entries at once; two of one na
 
 
 class NestedRun:
-    """The `Run` of a nested entry: everything happens in the calls themselves."""
+    """The `Run` of a nested entry, and its context: everything happens in the calls themselves."""
 
-    def __init__(self, flight: Flight) -> None:
-        self._flight = flight
+    def __init__(self, flight: Flight, caller: Flight, timeout: float | None) -> None:
+        self._flight, self._caller, self._timeout = flight, caller, timeout
         self._result: EntryResult | None = None
+        self._limit: int | None = None
+        self._limited = here.limited  # it ends the entry when it is given up
 
     def __enter__(self) -> Self:
+        flight = self._flight
+        if self._limited is not None:
+            self._limited.flights.append(flight)
+        self._stop = flight.cancel  # one object, to be found again
+        self._caller.add_on_stop(self._stop)
+        if self._timeout is not None:
+            self._limit = flight.bound.limits.add(flight, self._timeout)
+        try:
+            flight.open()
+        except BaseException:
+            self._leave()
+            raise
         return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            if kind is not None:
+                self._flight.cancel("left by an exception of its caller")
+            _tell(self.result(), self._caller)
+        finally:
+            self._leave()
+
+    def _leave(self) -> None:
+        if self._limit is not None:
+            self._flight.bound.limits.remove(self._limit)
+        self._caller.remove_on_stop(self._stop)
+        if self._limited is not None:
+            self._limited.flights.remove(self._flight)
 
     def send(self, packet: Packet, /) -> None:
         self._flight.send(packet[0], packet[1])
@@ -72,11 +99,16 @@ class NestedRun:
         return self.result()
 
 
-@contextmanager
-def open_nested(instance: LiveInstance, timeout: float | None) -> Iterator[NestedRun]:
+def open_nested(instance: LiveInstance, timeout: float | None) -> NestedRun:
+    """A nested entry, which begins at `with`.
+
+    Raises:
+        RunError: `no-region` or `nesting-depth`.
+        EntryStopped: the caller's entry was stopped.
+    """
     caller, bound, index = instance.flight, instance.flight.bound, instance.index
     me = instance.node.id
-    if bound.compiled.wired[index] and index not in bound.owners:
+    if index not in bound.owners and bound.compiled.wired[index]:
         text = f"{me} owns no sub-pipeline: its consumers belong to its producers' region"
         raise RunError(text, code="no-region", component=me)
     if caller.depth + 1 > bound.settings.nesting:
@@ -93,28 +125,7 @@ def open_nested(instance: LiveInstance, timeout: float | None) -> Iterator[Neste
     flight.listener = caller.listener
     if bound.tracer is not None:
         flight.trace_parent = caller_span(caller)
-    limited = here.limited
-    if limited is not None:  # it ends the entry when it is given up
-        limited.flights.append(flight)
-    run = NestedRun(flight)
-    stop_child = flight.cancel
-    caller.add_on_stop(stop_child)
-    if timeout is not None:
-        flight.deadline = time.monotonic() + timeout
-    with bound.limits.watch(flight, timeout):
-        try:
-            flight.open()
-            try:
-                yield run
-            except BaseException:
-                flight.cancel("left by an exception of its caller")
-                raise
-            finally:
-                _tell(run.result(), caller)
-        finally:
-            caller.remove_on_stop(stop_child)
-            if limited is not None:
-                limited.flights.remove(flight)
+    return NestedRun(flight, caller, timeout)
 
 
 def _tell(result: EntryResult, caller: Flight) -> None:
