@@ -27,6 +27,8 @@ def normalised(arguments: object) -> dict[str, str]:
     Raises:
         ToolInput: there is no data, or it is no text; also a ValueError. `path` is `$` or `$.data`.
     """
+    if type(arguments) is dict and len(arguments) == 1 and type(arguments.get("data")) is str and arguments["data"]:
+        return arguments
     opened = _object(arguments)
     if isinstance(opened, str):
         opened = {"data": opened}

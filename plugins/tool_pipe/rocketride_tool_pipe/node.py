@@ -22,6 +22,7 @@ from rocketride_core import (
     Expansion,
     Instance,
     Json,
+    Lane,
     Node,
     NodeSpec,
     Profile,
@@ -49,6 +50,19 @@ INPUT: Arguments = {
     "properties": {"data": {"type": "string", "minLength": 1, "description": "The input of the pipeline."}},
     "required": ["data"],
 }
+
+
+def _document(data: str, child: Run) -> Sequence[Document]:
+    return [Document(data, {"objectId": str(cast(Any, child).entry.object_id), "chunkId": 0})]
+
+
+PAYLOADS: Sequence[tuple[Lane[Any], Callable[[str, Run], Any]]] = (
+    (QUESTIONS, lambda data, _: Question.of(data)),
+    (DOCUMENTS, _document),
+    (TABLE, lambda data, _: data),
+    (TEXT, lambda data, _: data),
+    (ANSWERS, lambda data, _: Answer(data)),
+)
 
 
 @attrs.frozen(kw_only=True)
@@ -98,7 +112,7 @@ class ToolPipe(Node[ToolPipeConfig]):
         title="Pipeline Tool",
         description="A sub-pipeline as a tool of an agent.",
         categories=["tool"],
-        emits=[QUESTIONS, DOCUMENTS, TABLE, TEXT, ANSWERS],
+        emits=[lane for lane, _ in PAYLOADS],
         profiles=[Profile("default", {"tool_description": "", "return_type": "text"}, title="Pipeline Tool")],
         tile=["run_pipe"],
     )
@@ -140,23 +154,16 @@ class ToolPipe(Node[ToolPipeConfig]):
         return [self.tool]
 
     def run_pipe(self, instance: Instance, arguments: Arguments) -> Mapping[str, Json]:
-        """One run of the sub-pipeline: `{"result": text}`.
+        """One run of the sub-pipeline on arguments that are checked: `{"result": text}`.
 
         Raises:
-            ToolInput: the arguments have no data; nothing was started.
             ToolFailure: a node of the sub-pipeline failed; `component` is the innermost one.
         """
-        data = normalised(arguments)["data"]
+        data = cast(str, arguments["data"])
         with instance.nested() as child:
-            for packet in (
-                QUESTIONS(Question.of(data)),
-                DOCUMENTS([Document(data, {"objectId": _object_id(child), "chunkId": 0})]),
-                TABLE(data),
-                TEXT(data),
-                ANSWERS(Answer(data)),
-            ):
-                if child.wants(packet.lane):
-                    child.send(packet)
+            for lane, make in PAYLOADS:
+                if child.wants(lane):
+                    child.send(lane(make(data, child)))
         result = child.result()
         if result.error is not None:
             raise self._failure(result.error) from result.error
@@ -177,10 +184,6 @@ class ToolPipe(Node[ToolPipeConfig]):
         said = str(error) if component in str(error) else f"{component}: {error}"
         name = f"{self.id}.run_pipe"
         return ToolFailure(f"{name}: {said}", tool=name, component=component)
-
-
-def _object_id(child: Run) -> str:
-    return str(cast(Any, child).entry.object_id)
 
 
 def _bare(written: object) -> str | None:
