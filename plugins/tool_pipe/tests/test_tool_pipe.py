@@ -387,7 +387,7 @@ def test_check_warns_and_loads_all_the_same() -> None:
     file = pipe(calls({"data": "x"}), config={"tool_description": " ", "return_type": "answers"})
     found = [(p.code, p.path, p.severity) for p in Kernel(nodes=[Inner], env={}).check(file)]
     assert found == [
-        ("empty-description", "$.components[3].config.tool_description", "warning"),
         ("return-type", "$.components[3].config.return_type", "warning"),
+        ("empty-description", "$.components[3].config.tool_description", "warning"),
     ]
     assert said(ran(file)) == ""
