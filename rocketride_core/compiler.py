@@ -88,7 +88,9 @@ class _Compiler:
         plan = self.graph(pipe, parts)
         self.problems.extend(
             # Where a node or a link is missing, what would have reached a response is not known.
-            p for p in graph_problems(plan, pipe) if p.code != "no-response" or not (self.missing or link_problems(pipe))
+            p
+            for p in graph_problems(plan, pipe)
+            if p.code != "no-response" or not (self.missing or link_problems(pipe))
         )
         self.report_unset(plan)
         if source := self.source:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import attrs
 
@@ -51,9 +51,11 @@ class Context:
         except LookupError as error:
             raise PluginError(str(error)) from error
 
-    def problem(self, code: str, message: str, /, *, path: str = "", hint: str = "") -> None:
+    def problem(
+        self, code: str, message: str, /, *, path: str = "", hint: str = "", severity: Literal["error", "warning"] = "error"
+    ) -> None:
         at = f"{self._component.at}.config{'.' if path and not path.startswith('[') else ''}{path}"
-        self._problems.append(Problem(at, code, message, hint, self._component.id, file=self.pipe.file))
+        self._problems.append(Problem(at, code, message, hint, self._component.id, severity, self.pipe.file))
 
 
 class Refused(Exception):

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Coroutine, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager as Async
 from contextlib import AbstractContextManager as Context
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 from .controls import Control, Served
 from .entry import Entry, Event
@@ -154,6 +154,9 @@ class Result(Protocol):
 class Run(Protocol):
     """One entry in flight. `with` finishes it, or cancels it when the block raises."""
 
+    @property
+    def entry(self) -> Entry: ...
+
     def send(self, packet: Packet, /) -> None:
         """Feed it; never raises for a failure inside, which is in `result().error`."""
         ...
@@ -255,7 +258,9 @@ class Expansion(Protocol):
         """
         ...
 
-    def problem(self, code: str, message: str, /, *, path: str = "", hint: str = "") -> None:
+    def problem(
+        self, code: str, message: str, /, *, path: str = "", hint: str = "", severity: Literal["error", "warning"] = "error"
+    ) -> None:
         """Report; `path` is relative to the component's config."""
         ...
 

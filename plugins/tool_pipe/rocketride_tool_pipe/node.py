@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
@@ -53,7 +52,7 @@ INPUT: Arguments = {
 
 
 def _document(data: str, child: Run) -> Sequence[Document]:
-    return [Document(data, {"objectId": str(cast(Any, child).entry.object_id), "chunkId": 0})]
+    return [Document(data, {"objectId": child.entry.object_id, "chunkId": 0})]
 
 
 PAYLOADS: Sequence[tuple[Lane[Any], Callable[[str, Run], Any]]] = (
@@ -127,12 +126,11 @@ class ToolPipe(Node[ToolPipeConfig]):
         if kind is None:
             context.problem("invalid-value", BAD_RETURN_TYPE, path=_path(_place(component.config, "return_type")))
             kind = "text"
-        if not component.input and "severity" in inspect.signature(context.problem).parameters:
-            warn = cast("Callable[..., None]", context.problem)
+        if not component.input:
             told = written.tool_description
             said = told.strip() if isinstance(told, str) else "wrong, and reported as such"
             for found in findings(component, context.pipe, context.spec, kind, said):
-                warn(found.code, found.message, path=found.path, hint=found.hint, severity="warning")
+                context.problem(found.code, found.message, path=found.path, hint=found.hint, severity="warning")
         if written.return_type == kind:
             return None
         return [attrs.evolve(component, config=_with(component.config, _place(component.config, "return_type"), kind))]

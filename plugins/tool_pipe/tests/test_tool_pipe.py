@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import dataclasses
-import inspect
 import time
 from typing import Any
 
@@ -20,7 +19,6 @@ from rocketride_core import (
     Component,
     ControlLink,
     Entry,
-    Expansion,
     Instance,
     Kernel,
     LaneLink,
@@ -377,12 +375,6 @@ def test_loops_behind_it_end_the_search() -> None:
     assert found == []
 
 
-can_warn = pytest.mark.skipif(
-    "severity" not in inspect.signature(Expansion.problem).parameters, reason="this core's expand_component cannot warn"
-)
-
-
-@can_warn
 def test_check_warns_and_loads_all_the_same() -> None:
     file = pipe(calls({"data": "x"}), config={"tool_description": " ", "return_type": "answers"})
     found = [(p.code, p.path, p.severity) for p in Kernel(nodes=[Inner], env={}).check(file)]
