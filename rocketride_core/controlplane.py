@@ -14,7 +14,7 @@ from .errors import RunError, ToolError, ToolFailure, UnknownTool
 from .payloads import Arguments, Json
 from .plainjson import plain_json
 from .toolbox import Tool
-from .toolcalls import Gate, Slot, current_run
+from .toolcalls import Gate, Slot, current_run, tool_error
 from .toolschema import MethodTool
 
 if TYPE_CHECKING:
@@ -150,4 +150,10 @@ def invoke(instance: LiveInstance, name: str, arguments: Arguments) -> Json:
     tool = next((t for t in (*bound.static_tools(index), *_listed(instance)) if t.name == name), None)
     if tool is None:
         raise UnknownTool(f"{name}: unknown tool; a host plugin may change the arguments of a call, not its name", tool=name)
-    return plain_json(tool.call(instance, tool.checked(arguments)))
+    try:
+        return plain_json(tool.call(instance, tool.checked(arguments)))
+    except Exception as error:
+        told = tool_error(error, name, instance)
+        if told is error:
+            raise
+        raise told from error

@@ -19,7 +19,19 @@ if TYPE_CHECKING:
     from .flight import Flight
     from .live import LiveInstance
 
-__all__ = ["Gate", "LimitedCall", "Run", "Slot", "abandoned", "adopt", "caller_span", "current_run", "here", "run_slot"]
+__all__ = [
+    "Gate",
+    "LimitedCall",
+    "Run",
+    "Slot",
+    "abandoned",
+    "adopt",
+    "caller_span",
+    "current_run",
+    "here",
+    "run_slot",
+    "tool_error",
+]
 
 SLICE = 0.05  # seconds; the longest that a signal, a cancel or a limit has to wait
 
@@ -214,10 +226,18 @@ def _guarded(slot: Slot, arguments: Arguments) -> Json:
         if slot.wrapped is None:
             return plain_json(slot.tool.call(callee, arguments))
         return plain_json(slot.wrapped(instance=callee, name=name, arguments=arguments))
-    except ToolError as error:
-        error.tool = error.tool or name
-        raise
     except Exception as error:
-        inner = error.component if isinstance(error, RunError) else ""
-        said = callee.flight.bound.redact(str(error)) or type(error).__name__
-        raise ToolFailure(f"{name}: {said}", tool=name, component=inner or callee.node.id) from error
+        told = tool_error(error, name, callee)
+        if told is error:
+            raise
+        raise told from error
+
+
+def tool_error(error: Exception, name: str, callee: LiveInstance) -> ToolError:
+    """What an agent and a host plugin get of an exception: a ToolError as it is, any other as a ToolFailure."""
+    if isinstance(error, ToolError):
+        error.tool = error.tool or name
+        return error
+    inner = error.component if isinstance(error, RunError) else ""
+    said = callee.flight.bound.redact(str(error)) or type(error).__name__
+    return ToolFailure(f"{name}: {said}", tool=name, component=inner or callee.node.id)
