@@ -458,6 +458,7 @@ def python(code: str, *, timeout: float = 60) -> subprocess.CompletedProcess[str
     )
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 @pytest.mark.parametrize("leave", ["os._exit(0)", "sys.exit(0)"])
 def test_a_forked_child_is_refused_and_ends_well(leave: str) -> None:
@@ -503,6 +504,7 @@ def test_a_forked_child_is_refused_and_ends_well(leave: str) -> None:
     assert done.stdout.strip() == "parent ok"
 
 
+@pytest.mark.slow
 def test_a_forked_child_does_not_end_the_nodes_of_its_parent() -> None:
     if not hasattr(os, "fork"):
         pytest.skip("no fork here")
@@ -524,6 +526,7 @@ def test_a_forked_child_does_not_end_the_nodes_of_its_parent() -> None:
     assert done.stdout.splitlines() == ["end in parent"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "handler",
     ["time.sleep(60)", "sum(i for i in iter(int, 1))", "threading.Event().wait()", "instance.emit(TEXT, 'x')"],
@@ -551,6 +554,7 @@ def test_the_process_ends_well_with_busy_workers_and_no_close(handler: str) -> N
     assert time.monotonic() - begun < 20
 
 
+@pytest.mark.slow
 def test_the_process_ends_well_after_close_gave_a_hung_worker_up() -> None:
     done = python(
         """
@@ -569,6 +573,7 @@ def test_the_process_ends_well_after_close_gave_a_hung_worker_up() -> None:
     assert (done.returncode, done.stdout.strip()) == (0, "closed"), done.stderr
 
 
+@pytest.mark.slow
 def test_the_process_ends_well_on_an_unhandled_error_inside_the_block() -> None:
     done = python(
         """
@@ -583,6 +588,7 @@ def test_the_process_ends_well_on_an_unhandled_error_inside_the_block() -> None:
     assert "Fatal" not in done.stderr
 
 
+@pytest.mark.slow
 def test_spawned_children_of_multiprocessing_run_their_own_pipelines(tmp_path: Path) -> None:
     (tmp_path / "job.py").write_text(
         "from nodes import *\nfrom rocketride_core import *\n"
