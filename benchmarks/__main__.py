@@ -12,7 +12,7 @@ from rich.console import Console
 
 from .judging import measure
 from .measuring import ROOT, Options
-from .reporting import machine, show, write
+from .reporting import machine, markdown, show, write
 from .rows import every
 
 
@@ -21,6 +21,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Our speed beside plain Python and beside peers.")
     parser.add_argument("row", nargs="*", help="only these rows: " + ", ".join(row.name for row in rows))
     parser.add_argument("--json", type=Path, default=ROOT / "build" / "benchmarks.json", help="where the figures go")
+    parser.add_argument("--markdown", type=Path, help="the table as docs/benchmarks.md has it goes here too")
     parser.add_argument("--rounds", type=int, default=9, help="interleaved rounds, 9 by default")
     parser.add_argument("--quick", action="store_true", help="short samples in 5 rounds: for a look, not for a verdict")
     parser.add_argument("--report-only", action="store_true", help="exit with 0 whatever the verdicts are")
@@ -41,6 +42,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             outcomes.append(measure(row, options))
     show(outcomes, console)
     write(chosen.json, outcomes, options)
+    if chosen.markdown is not None:
+        chosen.markdown.write_text(markdown(outcomes), encoding="utf-8")
     failed = [outcome for outcome in outcomes if outcome.failed]
     if failed:
         console.print(f"{len(failed)} of {len(outcomes)} rows missed their budget or could not be measured")

@@ -18,7 +18,7 @@ from . import peers
 from .judging import REFERENCE, Outcome
 from .measuring import Options
 
-__all__ = ["as_json", "machine", "show", "write"]
+__all__ = ["as_json", "machine", "markdown", "show", "write"]
 
 
 def machine() -> dict[str, object]:
@@ -64,6 +64,25 @@ def show(outcomes: Sequence[Outcome], console: Console) -> None:
             outcome.reason or beside,
         )
     console.print(table)
+
+
+def markdown(outcomes: Sequence[Outcome]) -> str:
+    """The table of docs/benchmarks.md."""
+    lines = ["| row | figure | unit | budget | stretch | beside it |", "|---|--:|---|--:|--:|---|"]
+    for outcome in outcomes:
+        row = outcome.row
+        beside = ", ".join(f"{name} {_number(value)}" for name, value in sorted(outcome.others.items(), key=lambda item: item[1]))
+        missed = " (missed)" if outcome.verdict == "MISSED" else ""
+        cells = (
+            row.what,
+            _number(outcome.figure) + missed,
+            row.unit,
+            _number(row.budget),
+            _number(row.stretch),
+            outcome.reason or beside,
+        )
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
 
 
 def as_json(outcomes: Sequence[Outcome], options: Options) -> dict[str, Any]:
