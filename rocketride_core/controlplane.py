@@ -98,7 +98,9 @@ class Catalog:
             self._broken[id] = failure
             return
         for tool in tools:
-            self._slots[tool.name] = Slot(tool, callee, gate, wrapped)
+            limits = [limit for limit in (tool.timeout, bound.settings.tool_timeout) if limit is not None]
+            limit = min(limits) if limits else None
+            self._slots[tool.name] = Slot(tool, callee, None if tool.concurrent else gate, wrapped, limit)
 
     def __iter__(self) -> Iterator[Tool]:
         """Every tool.

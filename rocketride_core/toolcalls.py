@@ -97,12 +97,21 @@ class Gate:
 
 @attrs.frozen
 class Slot:
-    """One tool as one caller sees it: the tool by its full name, its provider's control instance, what serialises its calls."""
+    """One tool as one caller sees it.
+
+    Parameters:
+        tool: by its full name.
+        callee: its provider's control instance.
+        gate: serialises its calls, None for a concurrent tool.
+        wrapped: the call with host plugins around it, None where none takes part.
+        limit: seconds, of the tool and of the kernel.
+    """
 
     tool: Tool
     callee: LiveInstance
-    gate: Gate
+    gate: Gate | None
     wrapped: Callable[..., Any] | None
+    limit: float | None
 
 
 class LimitedCall:
@@ -203,11 +212,11 @@ def run_slot(flight: Flight, slot: Slot, arguments: Arguments, run: Run) -> Json
     runs = here.runs
     runs.append(run)
     try:
-        if slot.tool.concurrent:
+        gate = slot.gate
+        if gate is None:
             return _guarded(slot, arguments)
-        gate, limited = slot.gate, here.limited
         lock = gate.take(flight)
-        hold = (gate, lock)
+        limited, hold = here.limited, (gate, lock)
         if limited is not None:
             limited.held.append(hold)
         try:

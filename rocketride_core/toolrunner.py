@@ -37,7 +37,8 @@ class ToolRunner:
         self._timed: TimedCalls | None = None
 
     def call(self, flight: Flight, slot: Slot, arguments: Arguments, timeout: float | None) -> Json:
-        if flight.stopped or abandoned():
+        limited = here.limited
+        if flight.stopped or (limited is not None and limited.abandoned):
             raise EntryStopped
         number, tracer = next(_numbers), self._bound.tracer
         if tracer is None:
@@ -54,13 +55,16 @@ class ToolRunner:
             tracer.tool(flight, span, parent, component, slot.tool.name, start, arguments, outcome)
 
     def _call(self, flight: Flight, slot: Slot, arguments: Arguments, timeout: float | None, run: Run) -> Json:
-        left = flight.remaining
-        limits = (self._bound.settings.tool_timeout, slot.tool.timeout, timeout, left)
-        given = [seconds for seconds in limits if seconds is not None]
-        if not given:
+        left, around = None, cast("Flight | None", flight)
+        while around is not None:
+            if around.deadline is not None:
+                left = flight.remaining
+                break
+            around = around.parent
+        if left is None and timeout is None and slot.limit is None:
             return run_slot(flight, slot, arguments, run)
         work = lambda: run_slot(flight, slot, arguments, run)  # noqa: E731
-        seconds = min(given)
+        seconds = min(limit for limit in (slot.limit, timeout, left) if limit is not None)
         return cast(Json, self.timed.call(flight, slot.tool.name, run, seconds, work, of_entry=seconds == left))
 
     def call_all(self, catalog: Catalog, calls: Sequence[tuple[str, Arguments]]) -> list[Json | ToolError]:
