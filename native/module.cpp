@@ -131,6 +131,13 @@ NB_MODULE(_native, m) {
         "configure", [](nb::type_object stopped) { entry_stopped = stopped.inc_ref().ptr(); }, "entry_stopped"_a,
         "Tell the class that unwinds the handlers of a stopped entry.");
 
+    m.def(
+        "adopt",
+        [](nb::type_object subclass) {
+            if (!adopt_methods(reinterpret_cast<PyTypeObject*>(subclass.ptr()))) throw nb::python_error();
+        },
+        "subclass"_a, "Make calls of the native methods of a subclass of Flight or Instance as fast as those of the class itself.");
+
     program_type = make_program_type();
     flight_type = make_flight_type();
     instance_type = make_instance_type();

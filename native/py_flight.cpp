@@ -281,6 +281,7 @@ PyType_Spec spec = {"rocketride_core._native.Flight", sizeof(FlightObject), 0,
 }  // namespace
 
 PyTypeObject* make_flight_type() { return reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec)); }
+PyMethodDef* flight_methods() { return methods; }
 
 void forget_instances(FlightObject* flight) {
     InstanceObject** instances = flight->instances;

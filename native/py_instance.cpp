@@ -159,6 +159,18 @@ PyType_Spec spec = {"rocketride_core._native.Instance", sizeof(InstanceObject), 
 }  // namespace
 
 PyTypeObject* make_instance_type() { return reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec)); }
+PyMethodDef* instance_methods() { return methods; }
+
+bool adopt_methods(PyTypeObject* subclass) {
+    PyMethodDef* own = PyType_IsSubtype(subclass, instance_type) ? instance_methods() : flight_methods();
+    for (; own->ml_name; ++own) {
+        PyObject* method = PyDescr_NewMethod(subclass, own);
+        const bool good = method && PyObject_SetAttrString(reinterpret_cast<PyObject*>(subclass), own->ml_name, method) == 0;
+        Py_XDECREF(method);
+        if (!good) return false;
+    }
+    return true;
+}
 
 InstanceObject* make_instance(FlightObject* flight, const SlotPlan* plan) {
     PyTypeObject* type = reinterpret_cast<PyTypeObject*>(flight->program->data->instance_type);

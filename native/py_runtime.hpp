@@ -102,6 +102,8 @@ bool add_runtime_types(PyObject* module);
 PyTypeObject* make_program_type();
 PyTypeObject* make_flight_type();
 PyTypeObject* make_instance_type();
+PyMethodDef* flight_methods();
+PyMethodDef* instance_methods();
 
 /// Builds the flat tables of every region. Steals `data`.
 PyObject* make_program(const Compiled& compiled, std::unique_ptr<ProgramData> data);
@@ -114,6 +116,9 @@ void fail_flight(FlightObject* flight, int node, Phase phase, std::int32_t lane)
 InstanceObject* make_instance(FlightObject* flight, const SlotPlan* plan);
 /// Finds the output lane: by identity, then by name. -1: not declared, -2: an exception is set.
 int find_out(const Layout& layout, const SlotPlan& plan, PyObject* lane);
+/// Gives a Python subclass descriptors of its own for the native methods: CPython calls a method directly only where its descriptor
+/// belongs to the object's exact class.
+bool adopt_methods(PyTypeObject* subclass);
 void forget_instances(FlightObject* flight);
 void drop_spans(FlightObject* flight);
 PyObject* flight_spans(PyObject* self, PyObject*);

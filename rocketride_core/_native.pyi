@@ -155,6 +155,11 @@ def bind(compiled: Compiled, nodes: list[Any], instance: type[Instance], deliver
 def configure(entry_stopped: type) -> None:
     """Tell the class that unwinds the handlers of a stopped entry."""
 
+def adopt(subclass: type) -> None:
+    """
+    Make calls of the native methods of a subclass of Flight or Instance as fast as those of the class itself.
+    """
+
 class Program:
     """A compiled and bound graph, shared by all entries of a pipeline."""
     @property

@@ -199,6 +199,9 @@ class Flight(_native.Flight):
         )
 
 
+_native.adopt(Flight)
+
+
 def wrap(error: BaseException, component: str, phase: str, lane: str, entry: str, redact: Callable[[str], str] = str) -> RunError:
     """The RunError of an exception. One of the kernel's own, which nobody has placed yet, is placed; any other becomes the cause.
 

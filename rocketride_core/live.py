@@ -159,6 +159,9 @@ class LiveInstance(_native.Instance):
         )
 
 
+_native.adopt(LiveInstance)
+
+
 def _handled(instance: LiveInstance) -> str:
     lane = instance.flight.bound.lane_name(instance._lane)
     return (lane or next(iter(instance.node.manifest.on), "LANE")).upper()
