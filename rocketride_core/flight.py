@@ -24,6 +24,7 @@ __all__ = ["PHASES", "Flight"]
 PHASES = ("idle", "open", "handler", "flush", "close", "tool", "send", "begin")
 
 _native.configure(EntryStopped)
+_making = Lock()
 _lock = Lock()  # for what several threads of one entry may write; held for a few instructions
 
 
@@ -83,7 +84,8 @@ class Flight(_native.Flight):
     @property
     def more(self) -> More:
         if self._more is None:
-            self._more = More()
+            with _making:  # two threads of one entry keep the same one
+                self._more = self._more or More()
         return self._more
 
     @property
