@@ -36,18 +36,18 @@ std::int32_t begin_span(FlightObject* flight, const SlotPlan& plan, Phase phase,
     return flight->span = static_cast<std::int32_t>(flight->spans->size()) - 1;
 }
 
-void end_span(FlightObject* flight, std::int32_t index, bool good) {
+void end_span(FlightObject* flight, std::int32_t index, std::uint8_t status) {
     if (!flight->spans || static_cast<std::size_t>(index) >= flight->spans->size()) return;
     Span& span = (*flight->spans)[static_cast<std::size_t>(index)];
     span.end = now();
-    span.status = good ? 1 : flight->stopped ? 2 : 3;
+    span.status = status;
     flight->span = span.parent;
 }
 
 }  // namespace
 
 // Hands the exception that is set to Python, which keeps it as the flight's error or as a note; the entry stops.
-void fail_flight(FlightObject* flight, int node, Phase phase, std::int32_t lane) {
+bool fail_flight(FlightObject* flight, int node, Phase phase, std::int32_t lane) {
     PyObject* error = take_exception();
     const bool unwinding = flight->stopped && PyErr_GivenExceptionMatches(error, entry_stopped);
     flight->stopped = true;
@@ -58,6 +58,7 @@ void fail_flight(FlightObject* flight, int node, Phase phase, std::int32_t lane)
         Py_XDECREF(done);
     }
     Py_DECREF(error);
+    return !unwinding;
 }
 
 bool Host::stopped() const { return flight->stopped; }
@@ -82,8 +83,8 @@ bool attempt(FlightObject* flight, InstanceObject* instance, Phase phase, std::i
     PyObject* argv[4] = {nullptr, owner, reinterpret_cast<PyObject*>(instance), payload};
     const std::size_t count = (owner ? 1u : 0u) + (payload ? 2u : 1u);
     PyObject* result = PyObject_Vectorcall(callable, argv + (owner ? 1 : 2), count | PY_VECTORCALL_ARGUMENTS_OFFSET, nullptr);
-    if (!result) fail_flight(flight, instance->plan->node, phase, lane);
-    if (span >= 0) end_span(flight, span, result != nullptr);
+    const bool failed = !result && fail_flight(flight, instance->plan->node, phase, lane);
+    if (span >= 0) end_span(flight, span, result ? 1 : failed ? 2 : 3);
     instance->phase = phase_before;
     instance->lane = lane_before;
     instance->allowed = allowed_before;

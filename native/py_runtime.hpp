@@ -112,7 +112,8 @@ PyObject* make_program(const Compiled& compiled, std::unique_ptr<ProgramData> da
 bool attempt(FlightObject* flight, InstanceObject* instance, Phase phase, std::int32_t lane, std::uint64_t allowed, PyObject* callable,
              PyObject* owner, PyObject* payload);
 /// Hands the exception that is set to Python, which keeps it as the flight's error or as a note; the entry stops.
-void fail_flight(FlightObject* flight, int node, Phase phase, std::int32_t lane);
+/// False: it only unwound an entry that had stopped before.
+bool fail_flight(FlightObject* flight, int node, Phase phase, std::int32_t lane);
 InstanceObject* make_instance(FlightObject* flight, const SlotPlan* plan);
 /// Finds the output lane: by identity, then by name. -1: not declared, -2: an exception is set.
 int find_out(const Layout& layout, const SlotPlan& plan, PyObject* lane);

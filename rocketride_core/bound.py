@@ -23,7 +23,7 @@ from .node import Node
 from .relay import Hosts, Relay
 from .toolbox import Tool
 from .toolrunner import ToolRunner
-from .toolschema import class_tools
+from .toolschema import MethodCall, class_tools
 
 if TYPE_CHECKING:
     from .loop import KernelLoop
@@ -73,6 +73,7 @@ class Bound:
         self.relays = [Relay(node, hosts, invoke) for node in self.nodes]
         self.toolrunner = ToolRunner(self)
         self._tools: dict[int, list[Tool]] = {}
+        self._tool_names: dict[int, dict[str, Tool]] = {}
         # What the native trace writer puts into its lines: ids and lane names, as JSON.
         self.trace_names = (
             tuple(json.dumps(part.component.id).encode() for part in plan.parts),
@@ -83,12 +84,15 @@ class Bound:
         self._workers = local()
         self._resources: list[tuple[int, ExitStack]] = []
         self._begun: list[int] = []
+        self._over = False
         self.program = self._bind()
 
     @property
     def loop(self) -> KernelLoop:
         with self._lock:
             if self._loop is None:
+                if self._over:
+                    raise RunError("the pipeline is closed", code="pipeline-closed")
                 from .loop import KernelLoop  # asyncio is imported by those who wait for it
 
                 self._loop = KernelLoop()
@@ -112,11 +116,19 @@ class Bound:
                 attrs.evolve(
                     tool,
                     name=f"{owner.id}.{tool.name}",
+                    call=tool.call.bound(owner) if isinstance(tool.call, MethodCall) else tool.call,
                     description=f"{said}\n\n{tool.description}" if said else tool.description,
                 )
                 for tool in tools
             ]
         return found
+
+    def static_tool(self, node: int, name: str) -> Tool | None:
+        """One of them by its full name."""
+        named = self._tool_names.get(node)
+        if named is None:
+            named = self._tool_names[node] = {tool.name: tool for tool in self.static_tools(node)}
+        return named.get(name)
 
     # ---- begin and end
 
@@ -159,6 +171,7 @@ class Bound:
             self._close_workers(index, failed)
             self._leave(index, None, failed)
         self.toolrunner.close()
+        self._over = True
         if self._loop is not None:
             self._loop.close()
         self.limits.close()
@@ -206,7 +219,8 @@ class Bound:
 
     def per_worker(self, node: int, factory: Callable[[], Context[R]]) -> R:
         table: dict[Any, Any] = self._workers.__dict__
-        key = (node, factory)
+        # By what the factory does, not by which object it is: a lambda in a handler is a new one every time.
+        key = (node, getattr(factory, "__func__", None) or getattr(factory, "__code__", None) or factory)
         if key not in table:
             stack = ExitStack()
             table[key] = stack.enter_context(factory())

@@ -11,6 +11,7 @@ import attrs
 
 from .controls import TOOL, Caller, Control, Served
 from .errors import RunError, ToolError, ToolFailure, UnknownTool
+from .hookspecs import hookimpl
 from .payloads import Arguments, Json
 from .plainjson import plain_json
 from .toolbox import Tool
@@ -56,9 +57,17 @@ def provide(instance: LiveInstance, control: Control[I]) -> Sequence[Served[I]]:
         service = getattr(node, node.manifest.serves[control.name])(callee, caller)
         wrapped = flight.bound.relays[callee.index].wrapped("wrap_control")
         if wrapped is not None:
-            service = wrapped(instance=callee, control=control, service=service)
+            service = wrapped(callee, control, service)
         served.append(Served(node.id, node.title, service))
     return served
+
+
+class Given(dict[str, Json]):
+    """The arguments that host plugins see: a copy they may change. Where they did not, it need not be checked again."""
+
+    __slots__ = ("asked", "checked")
+    asked: Arguments
+    checked: Arguments
 
 
 class Catalog:
@@ -100,7 +109,7 @@ class Catalog:
         for tool in tools:
             limits = [limit for limit in (tool.timeout, bound.settings.tool_timeout) if limit is not None]
             limit = min(limits) if limits else None
-            self._slots[tool.name] = Slot(tool, callee, None if tool.concurrent else gate, wrapped, limit)
+            self._slots[tool.name] = Slot(tool, callee, None if tool.concurrent else gate, wrapped, limit, id)
 
     def __iter__(self) -> Iterator[Tool]:
         """Every tool.
@@ -128,7 +137,10 @@ class Catalog:
         slot = self.find(name)
         given = slot.tool.checked(arguments)
         if slot.wrapped is not None:  # host plugins see and may rewrite plain JSON, which is checked again on its way in
-            given = dict(arguments if isinstance(slot.tool, MethodTool) else given)
+            asked = arguments if isinstance(slot.tool, MethodTool) else given
+            seen = Given(asked)
+            seen.asked, seen.checked = asked, given
+            given = seen
         return self._flight.bound.toolrunner.call(self._flight, slot, given, timeout)
 
     def call_all(self, calls: Sequence[tuple[str, Arguments]], /) -> Sequence[Json | ToolError]:
@@ -146,13 +158,16 @@ def _listed(callee: LiveInstance) -> list[Tool]:
     return cast("list[Tool]", memo[key])
 
 
+@hookimpl(trylast=True)
 def invoke(instance: LiveInstance, name: str, arguments: Arguments) -> Json:
     """The kernel's own part of `invoke_tool`: hosts may have rewritten the arguments."""
     bound, index = instance.flight.bound, instance.index
-    tool = next((t for t in (*bound.static_tools(index), *_listed(instance)) if t.name == name), None)
+    tool = bound.static_tool(index, name) or next((t for t in _listed(instance) if t.name == name), None)
     if tool is None:
         raise UnknownTool(f"{name}: unknown tool; a host plugin may change the arguments of a call, not its name", tool=name)
     try:
+        if isinstance(arguments, Given) and arguments == arguments.asked:
+            return plain_json(tool.call(instance, arguments.checked))
         return plain_json(tool.call(instance, tool.checked(arguments)))
     except Exception as error:
         told = tool_error(error, name, instance)

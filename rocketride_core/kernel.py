@@ -23,6 +23,8 @@ from .trace import Level, Tracer
 from .variables import Variables
 
 if TYPE_CHECKING:
+    import asyncio
+
     from .node import Node
 
 __all__ = ["Kernel"]
@@ -161,7 +163,18 @@ class Loading:
     async def __aenter__(self) -> RunningPipeline:
         import asyncio
 
-        return await asyncio.to_thread(self.__enter__)
+        opening = asyncio.ensure_future(asyncio.to_thread(self.__enter__))
+        try:
+            return await asyncio.shield(opening)
+        except asyncio.CancelledError:  # the thread goes on: what it opens must be closed
+            opening.add_done_callback(self._unwanted)
+            raise
+
+    def _unwanted(self, opening: asyncio.Future[RunningPipeline]) -> None:
+        from threading import Thread
+
+        if not opening.cancelled() and opening.exception() is None:
+            Thread(target=self.__exit__, args=(None, None, None), name="rocketride-unwanted").start()
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         import asyncio

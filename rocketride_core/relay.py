@@ -51,26 +51,16 @@ class Hosts:
         return getattr(self.manager.hook, hook)(**arguments)
 
 
-class _Kernel:
-    """The kernel's own part in the hooks that hosts wrap: it comes last, so a wrapper's `yield` gives what it answers."""
-
-    def __init__(self, invoke: Callable[..., object]) -> None:
-        self._invoke = invoke
-
-    @hookimpl(trylast=True)
-    def invoke_tool(self, instance: object, name: str, arguments: Any) -> object:
-        return self._invoke(instance, name, arguments)
-
-    @hookimpl(trylast=True)
-    def wrap_control(self, service: object) -> object:
-        return service
+@hookimpl(trylast=True)
+def _wrap_control(service: object) -> object:
+    return service
 
 
 class Relay:
     """The hooks of one node.
 
     Parameters:
-        invoke: runs a tool, `(instance, name, arguments)`; what the wrappers of `invoke_tool` wrap.
+        invoke: a hook implementation of `invoke_tool`; what the wrappers of host plugins wrap.
     """
 
     def __init__(self, node: Node[Any], hosts: Hosts, invoke: Callable[..., object]) -> None:
@@ -91,13 +81,17 @@ class Relay:
         if not self._hosts.take_part(name):
             return None
         caller, node = getattr(self._managed().hook, name), self._node
-        return lambda **arguments: caller(node=node, **arguments)
+        if name == "invoke_tool":
+            return lambda instance, name, arguments: caller(node=node, instance=instance, name=name, arguments=arguments)
+        return lambda instance, control, service: caller(node=node, instance=instance, control=control, service=service)
 
     def _managed(self) -> pluggy.PluginManager:
         if self._manager is None:
             manager = pluggy.PluginManager("rocketride")
             manager.add_hookspecs(hookspecs)
-            manager.register(_Kernel(self._invoke), "the kernel")
+            # The kernel's own part in what hosts wrap comes last, so a wrapper's `yield` gives what it answers.
+            own_part = SimpleNamespace(invoke_tool=self._invoke, wrap_control=_wrap_control)
+            manager.register(own_part, "the kernel")
             own = {name: getattr(self._node, name) for name in self._node.manifest.hooks if name != "expand_component"}
             manager.register(SimpleNamespace(**own), f"component {self._node.id}")
             for name, plugin in self._hosts.plugins:

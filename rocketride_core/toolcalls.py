@@ -105,6 +105,7 @@ class Slot:
         gate: serialises its calls, None for a concurrent tool.
         wrapped: the call with host plugins around it, None where none takes part.
         limit: seconds, of the tool and of the kernel.
+        component: id of the provider.
     """
 
     tool: Tool
@@ -112,6 +113,7 @@ class Slot:
     gate: Gate | None
     wrapped: Callable[..., Any] | None
     limit: float | None
+    component: str
 
 
 class LimitedCall:
@@ -234,7 +236,7 @@ def _guarded(slot: Slot, arguments: Arguments) -> Json:
     try:
         if slot.wrapped is None:
             return plain_json(slot.tool.call(callee, arguments))
-        return plain_json(slot.wrapped(instance=callee, name=name, arguments=arguments))
+        return plain_json(slot.wrapped(callee, name, arguments))
     except Exception as error:
         told = tool_error(error, name, callee)
         if told is error:

@@ -42,8 +42,8 @@ class ToolRunner:
             raise EntryStopped
         number, tracer = next(_numbers), self._bound.tracer
         if tracer is None:
-            return self._call(flight, slot, arguments, timeout, (flight, number, "", slot.callee.node.id))
-        component, parent, span = slot.callee.node.id, caller_span(flight), f"{flight.trace_id}.t{number}"
+            return self._call(flight, slot, arguments, timeout, (flight, number, "", slot.component))
+        component, parent, span = slot.component, caller_span(flight), f"{flight.trace_id}.t{number}"
         start, outcome = time.monotonic(), cast("Json | BaseException", None)
         try:
             outcome = self._call(flight, slot, arguments, timeout, (flight, number, span, component))
@@ -55,7 +55,8 @@ class ToolRunner:
             tracer.tool(flight, span, parent, component, slot.tool.name, start, arguments, outcome)
 
     def _call(self, flight: Flight, slot: Slot, arguments: Arguments, timeout: float | None, run: Run) -> Json:
-        left, around = None, cast("Flight | None", flight)
+        left: float | None = None
+        around: Flight | None = flight
         while around is not None:
             if around.deadline is not None:
                 left = flight.remaining

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import types
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 from weakref import WeakKeyDictionary
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .handlers import ToolMark
     from .node import Node
 
-__all__ = ["MethodTool", "class_tools", "read_tools"]
+__all__ = ["MethodCall", "MethodTool", "class_tools", "read_tools"]
 
 _TOOLS: WeakKeyDictionary[type[Any], list[Tool]] = WeakKeyDictionary()
 
@@ -109,7 +109,7 @@ class _Method:
         required = frozenset(name for name, (field, _) in fields.items() if field._default is attrs.NOTHING)
         nullable = frozenset(name for name, (_, kind) in fields.items() if takes_null(kind))
         loose = {name: (setting(None) if name in nullable & required else field, kind) for name, (field, kind) in fields.items()}
-        call = _Call(self.method)
+        call = MethodCall(self.method)
         return MethodTool(
             self.name,
             inspect.getdoc(self.fn) or self.cls.spec.title,
@@ -155,13 +155,18 @@ class _Method:
 
 
 @attrs.frozen
-class _Call:
+class MethodCall:
     """Calls the method of whatever node the instance belongs to."""
 
     method: str
 
     def __call__(self, instance: Any, arguments: Arguments) -> object:
         return getattr(instance.node, self.method)(instance, **arguments)
+
+    def bound(self, node: Node[Any]) -> Callable[[Any, Arguments], object]:
+        """The same for one node, without looking anything up."""
+        method = getattr(node, self.method)
+        return lambda instance, arguments: method(instance, **arguments)
 
 
 def _shape(fields: Mapping[str, tuple[Any, Any]]) -> type[Any]:

@@ -27,10 +27,12 @@ class Workers:
 
     Parameters:
         queue: tasks that may wait; `put` blocks while it is full. By default two for each thread.
+        leave: called by each thread when it ends.
     """
 
-    def __init__(self, count: int, name: str = "rocketride", queue: int = 0) -> None:
+    def __init__(self, count: int, name: str = "rocketride", queue: int = 0, leave: Task | None = None) -> None:
         self.count = count
+        self._leave = leave
         self._name = name
         self._pool = _native.Pool(queue or 2 * count)
         self._process = os.getpid()
@@ -84,9 +86,14 @@ class Workers:
         with self._lock:
             if len(self._threads) < self.count and self._pool.idle < self._pool.queued + 1:
                 name = f"{self._name}-{len(self._threads)}"
-                thread = Thread(target=self._pool.work, args=(self._work,), name=name, daemon=True)
+                thread = Thread(target=self._run, name=name, daemon=True)
                 self._threads.append(thread)
                 thread.start()
+
+    def _run(self) -> None:
+        self._pool.work(self._work)
+        if self._leave is not None:
+            self._leave()
 
     def _work(self, ticket: int) -> bool:
         try:

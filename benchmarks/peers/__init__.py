@@ -2,9 +2,10 @@
 """Other libraries doing the jobs that the rows measure, each where it is installed (`make peers`).
 
 Every module here is one library. It has `NAME`, `NEEDS` (a distribution, "" for the standard library), and what it can do of: `chain()`, `single()`,
-`diamond()`, which give a function that does the job n times, and `PROGRAM`, the source of a program with its first result.
+`diamond()`, `tool()`, `subgraph()`, which give a function that does the job n times, and `PROGRAM`, the source of a program with its first result.
 
-The jobs: `chain` sends a value through 50 steps that pass it on, `single` through one, `diamond` through two branches and a join.
+The jobs: `chain` sends a value through 50 steps that pass it on, `single` through one, `diamond` through two branches and a join,
+`tool` calls a tool of two numbers as an agent's graph would, `subgraph` a graph of one node from inside another.
 What a library makes once (graphs, drivers) is made before.
 """
 

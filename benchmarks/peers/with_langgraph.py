@@ -73,3 +73,37 @@ def diamond() -> Callable[[int], object]:
     graph.add_edge(["left", "right"], "join")
     graph.add_edge("join", END)
     return _invoker(graph, {"value": "abc", "parts": []}, 3)
+
+
+def tool() -> Callable[[int], object]:
+    """ToolNode inside a graph, as LangGraph wants it called."""
+    from langchain_core.messages import AIMessage  # type: ignore[import-not-found, unused-ignore]
+    from langchain_core.tools import tool as as_tool  # type: ignore[import-not-found, unused-ignore]
+    from langgraph.graph import END, START, MessagesState, StateGraph  # type: ignore[import-not-found, unused-ignore]
+    from langgraph.prebuilt import ToolNode  # type: ignore[import-not-found, unused-ignore]
+
+    def add(a: int, b: int) -> int:
+        """Add two numbers."""
+        return a + b
+
+    graph = StateGraph(MessagesState)
+    graph.add_node("tools", ToolNode([as_tool(add)]))
+    graph.add_edge(START, "tools")
+    graph.add_edge("tools", END)
+    call = {"name": "add", "args": {"a": 1, "b": 2}, "id": "1", "type": "tool_call"}
+    return _invoker(graph, {"messages": [AIMessage("", tool_calls=[call])]}, 1)
+
+
+def subgraph() -> Callable[[int], object]:
+    """A compiled graph of one node as the node of another."""
+    from langgraph.graph import END, START, StateGraph  # type: ignore[import-not-found, unused-ignore]
+
+    inner = StateGraph(State)
+    inner.add_node("inner", lambda state: {"value": state["value"]})
+    inner.add_edge(START, "inner")
+    inner.add_edge("inner", END)
+    outer = StateGraph(State)
+    outer.add_node("sub", inner.compile())
+    outer.add_edge(START, "sub")
+    outer.add_edge("sub", END)
+    return _invoker(outer, {"value": "abc"}, 3)
