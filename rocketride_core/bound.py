@@ -5,9 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager as Context
-from contextlib import ExitStack, suppress
-from threading import Lock, local
+from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import attrs
@@ -20,6 +18,7 @@ from .flight import Flight, wrap
 from .limits import Limits
 from .live import LiveInstance
 from .node import Node
+from .perworker import PerWorker
 from .relay import Hosts, Relay
 from .toolbox import Tool
 from .toolrunner import ToolRunner
@@ -81,8 +80,7 @@ class Bound:
         )
         self._loop: KernelLoop | None = None
         self._lock = Lock()
-        self._workers = local()
-        self._resources: list[tuple[int, ExitStack]] = []
+        self.per_worker = PerWorker()
         self._begun: list[int] = []
         self._over = False
         self.program = self._bind()
@@ -168,7 +166,7 @@ class Bound:
                     end()
             except Exception as error:  # noqa: BLE001 - every other node must end all the same
                 failed.append(wrap(error, self.nodes[index].id, "end", "", ""))
-            self._close_workers(index, failed)
+            failed += [wrap(error, self.nodes[index].id, "end", "", "") for error in self.per_worker.close(index)]
             self._leave(index, None, failed)
         self.toolrunner.close()
         self._over = True
@@ -216,39 +214,6 @@ class Bound:
         flight.finish()
         if self.tracer is not None:
             self.tracer.write(flight)
-
-    def per_worker(self, node: int, factory: Callable[[], Context[R]]) -> R:
-        table: dict[Any, Any] = self._workers.__dict__
-        # By what the factory does, not by which object it is: a lambda in a handler is a new one every time.
-        key = (node, getattr(factory, "__func__", None) or getattr(factory, "__code__", None) or factory)
-        if key not in table:
-            stack = ExitStack()
-            table[key] = stack.enter_context(factory())
-            table.setdefault("stacks", []).append((node, stack))
-            with self._lock:
-                self._resources.append((node, stack))
-        return cast(R, table[key])
-
-    def leave_thread(self) -> None:
-        """A thread of ours ends: what `per_worker` made on it is closed now, on it."""
-        mine: list[tuple[int, ExitStack]] = self._workers.__dict__.pop("stacks", [])
-        self._workers.__dict__.clear()
-        with self._lock:
-            mine = [item for item in mine if item in self._resources]
-            self._resources = [item for item in self._resources if item not in mine]
-        for _, stack in reversed(mine):
-            with suppress(Exception):  # nobody is left to be told: the call was given up
-                stack.close()
-
-    def _close_workers(self, node: int, failed: list[RunError]) -> None:
-        with self._lock:
-            mine = [stack for at, stack in self._resources if at == node]
-            self._resources = [item for item in self._resources if item[0] != node]
-        for stack in reversed(mine):
-            try:
-                stack.close()
-            except Exception as error:  # noqa: BLE001 - every other node must end all the same
-                failed.append(wrap(error, self.nodes[node].id, "end", "", ""))
 
     # ---- the native tables
 

@@ -69,7 +69,7 @@ class LiveInstance(_native.Instance):
         return Catalog.of(self)
 
     def per_worker(self, factory: Callable[[], Context[R]], /) -> R:
-        return self.flight.bound.per_worker(self.index, factory)
+        return self.flight.bound.per_worker.get(self.index, factory)
 
     def enter(self, resource: Context[R], /) -> R:
         if self.flight.ended:

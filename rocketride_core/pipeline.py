@@ -200,7 +200,7 @@ class RunningPipeline:
         self._refuse_when_shut()
         crew = self.workers
         if workers and workers != crew.count:
-            crew = Workers(workers, f"rocketride-{self.source.id}-map", leave=self.bound.leave_thread)
+            crew = Workers(workers, f"rocketride-{self.source.id}-map", leave=self.bound.per_worker.leave_thread)
             self._extra.add(crew)
         return self._mapped(crew, work, ordered, ahead or 2 * crew.count, timeout)
 

@@ -44,7 +44,7 @@ class _Helper:
                 break
             self._calls.free(self)
             del call
-        self._calls.bound.leave_thread()
+        self._calls.bound.per_worker.leave_thread()
         if call is not None:
             self._calls.gone()
 
