@@ -889,7 +889,7 @@ def text(instance, text):
     found = []
     for n in range(3):
         try:
-            instance.tools.call("sub.run", dict(text="t"), timeout=0.1)
+            instance.tools.call("sub.run", dict(text="t"), timeout=1.0)
         except ToolTimeout as error:
             found.append(error.component)
     return ",".join(found)
