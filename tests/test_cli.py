@@ -725,6 +725,7 @@ def test_a_reader_that_leaves_is_no_error_of_ours(start: Callable[..., subproces
     assert "BrokenPipe" not in err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [("--help",), ("nodes", "list"), ("--version",)])
 def test_light_commands_are_quick_with_many_plugins(tmp_path: Path, words: tuple[str, ...]) -> None:
     site = fake_site.fill(tmp_path / "site", 100, 50)

@@ -345,6 +345,7 @@ def test_public_names_are_in_the_book() -> None:
     assert not missing, f"no page mentions {missing}"
 
 
+@pytest.mark.slow
 def test_the_book_builds_with_a_page_for_every_distribution(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(tmp_path)]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True)

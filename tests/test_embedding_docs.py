@@ -22,6 +22,8 @@ import uvicorn
 from rocketride_core import ANSWERS, QUESTIONS, Answer, Entry, Instance, Kernel, Node, NodeSpec, Question, on
 from rocketride_core.pipefile import Component, LaneLink, PipeFile
 
+pytestmark = pytest.mark.slow  # of `make quick`: it starts processes, or loads the model
+
 EXAMPLES = Path(__file__).parents[1] / "examples"
 ECHO = EXAMPLES / "echo.pipe"
 

@@ -22,6 +22,8 @@ from rocketride_core import DOCUMENTS, QUESTIONS, TAGS, Blob, Document, Entry, K
 from rocketride_core.cli import main
 from rocketride_core.pipeline import RunningPipeline
 
+pytestmark = pytest.mark.slow  # of `make quick`: it starts processes, or loads the model
+
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 ASKED: list[dict[str, str]] = json.loads((EXAMPLES / "questions.json").read_text("utf-8"))
 

@@ -22,6 +22,8 @@ from rocketride_core.errors import DuplicateProvider, InvalidNode, PluginLoad
 from rocketride_core.pipefile import Component, LaneLink, PipeFile
 from rocketride_core.registry import Registry
 
+pytestmark = pytest.mark.slow  # of `make quick`: it starts processes, or loads the model
+
 PROJECT = """
 [build-system]
 requires = ["hatchling"]

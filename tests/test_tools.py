@@ -374,6 +374,7 @@ KEYS = st.sampled_from(["query", "limit", "exact", "weight", "colour", "mode", "
 STRICT = jsonschema.Draft202012Validator(dict(tool_of(everything).input_schema))
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=200, suppress_health_check=[HealthCheck.too_slow])
 @given(st.dictionaries(KEYS, VALUES, max_size=4))
 def test_what_the_schema_allows_is_accepted(arguments: dict[str, Any]) -> None:
