@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from threading import RLock
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import attrs
@@ -86,7 +85,8 @@ class Catalog:
         key = ("tools", instance.index, instance._control)
         found = memo.get(key)
         if found is None:
-            with memo.setdefault("listing", RLock()):  # a provider is asked once an entry, by whichever thread comes first
+            # A provider is asked once an entry, by whichever thread comes first.
+            with memo.setdefault("listing", Gate()).held(instance.flight):
                 found = memo[key] = memo.get(key) or Catalog(instance)
         return cast(Catalog, found)
 
@@ -131,11 +131,11 @@ class Catalog:
         return slot
 
     def check(self, name: str, arguments: Arguments, /) -> None:
-        self.find(name).tool.checked(arguments)
+        _checked(self.find(name), arguments)
 
     def call(self, name: str, arguments: Arguments, /, *, timeout: float | None = None) -> Json:
         slot = self.find(name)
-        given = slot.tool.checked(arguments)
+        given = _checked(slot, arguments)
         if slot.wrapped is not None:  # host plugins see and may rewrite plain JSON, which is checked again on its way in
             asked = arguments if isinstance(slot.tool, MethodTool) else given
             seen = Given(asked)
@@ -145,6 +145,17 @@ class Catalog:
 
     def call_all(self, calls: Sequence[tuple[str, Arguments]], /) -> Sequence[Json | ToolError]:
         return self._flight.bound.toolrunner.call_all(self, calls)
+
+
+def _checked(slot: Slot, arguments: Arguments) -> Arguments:
+    """A `checked` that an author wrote may fail as any tool may; whoever calls gets a ToolError of it."""
+    try:
+        return slot.tool.checked(arguments)
+    except Exception as error:
+        told = tool_error(error, slot.tool.name, slot.callee)
+        if told is error:
+            raise
+        raise told from error
 
 
 def _listed(callee: LiveInstance) -> list[Tool]:

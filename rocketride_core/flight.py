@@ -193,6 +193,10 @@ class Flight(_native.Flight):
                 self.more.on_stop.remove(callback)
 
     def result(self) -> EntryResult:
+        if self.stopped and self.error is None:  # `_fail` itself had no stack left: a failure must not look like a success
+            me, inside = self.bound.nodes[self.root].id, self.depth
+            text = f"{me}: the Python stack is used up, {inside} entries inside each other" if inside else f"{me}: the Python stack is used up"
+            self.record(me, "handler", "", RecursionError(text))
         more = self._more
         if more is None:
             return EntryResult(self.entry, self.error, (), self.responses, (), {}, None, ())

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Coroutine, Iterator, Sequence
 from contextlib import AbstractContextManager as Context
 from contextlib import ExitStack, contextmanager
@@ -62,7 +63,11 @@ class LiveInstance(_native.Instance):
 
     @property
     def remaining(self) -> float | None:
-        return self.flight.remaining
+        left, limited = self.flight.remaining, here.limited
+        if limited is None or limited.end is None:
+            return left
+        mine = max(0.0, limited.end - time.monotonic())
+        return mine if left is None else min(left, mine)
 
     @property
     def tools(self) -> Catalog:
@@ -98,17 +103,25 @@ class LiveInstance(_native.Instance):
             listener(Event(kind, self.node.id, data))
 
     def warn(self, code: str, message: str, /) -> None:
+        if abandoned():  # nobody waits for what it does any more
+            return
         self.flight.warn(self.node.id, code, message)
 
     def report(self, error: Exception, /) -> None:
+        if abandoned():  # nobody waits for what it does any more
+            return
         flight = self.flight
         phase = "tool" if self._control and not self._phase else PHASES[self._phase]
         flight.record(self.node.id, phase, flight.bound.lane_name(self._lane), error)
 
     def count(self, name: str, amount: float, /) -> None:
+        if abandoned():  # nobody waits for what it does any more
+            return
         self.flight.count(self.node.id, name, amount)
 
     def respond(self, key: str, packet: Packet, /) -> None:
+        if abandoned():  # nobody waits for what it does any more
+            return
         self.flight.responses.append((self.index, key, packet[0], packet[1]))
 
     def spawn(self, entry: Entry, /, *packets: Packet) -> None:

@@ -94,15 +94,17 @@ class TimedCalls:
             EntryStopped: the caller's entry was stopped meanwhile.
         """
         component = run[3]
+        seconds = seconds if seconds > 0 else 0.0  # NaN too: it would never be over
         if self.abandoned >= MOST_ABANDONED:
             message = f"{tool}: {MOST_ABANDONED} calls over their time limit still hang; no further call with a limit is begun"
             raise ToolFailure(message, tool=tool, component=component)
         call, outer, start = LimitedCall(work, list(here.runs)), here.limited, time.monotonic()
         end = start + seconds
+        call.end = end if outer is None or outer.end is None else min(end, outer.end)
         if seconds > 0:
             self._helper().inbox.put(call)
         if outer is not None:
-            outer.inner = call
+            outer.inner.append(call)
         try:
             while not call.over.wait(max(0.0, min(SLICE, end - time.monotonic()))):
                 if flight.stopped or abandoned():
@@ -123,7 +125,7 @@ class TimedCalls:
             raise
         finally:
             if outer is not None:
-                outer.inner = None
+                outer.inner.remove(call)
         if call.error is not None:
             raise call.error
         return call.outcome

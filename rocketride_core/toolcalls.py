@@ -94,6 +94,20 @@ class Gate:
             free = lock.acquire(timeout=SLICE)
         return lock
 
+    @contextmanager
+    def held(self, flight: Flight) -> Iterator[None]:
+        """Inside the block it is taken; renewed where this thread is given up meanwhile."""
+        hold = self, self.take(flight)
+        limited = here.limited
+        if limited is not None:
+            limited.held.append(hold)
+        try:
+            yield
+        finally:
+            if limited is not None:
+                limited.held.remove(hold)
+            hold[1].release()
+
 
 @attrs.frozen
 class Slot:
@@ -127,12 +141,14 @@ class LimitedCall:
     def __init__(self, work: Callable[[], Any], runs: list[Run]) -> None:
         self.work, self.runs, self._around = work, runs, len(runs)
         self.over = Event()
+        self.end: float | None = None  # of time.monotonic
         self.abandoned = self.finished = False
         self.outcome: Any = None
         self.error: BaseException | None = None
         self.flights: list[Flight] = []
         self.held: list[tuple[Gate, Any]] = []
-        self.inner: LimitedCall | None = None
+        self.inner: list[LimitedCall] = []
+        self.lines: list[list[Run]] = []  # the calls on each thread that works for it
         self.threads: set[int] = set()
         self.lock = Lock()
         self._on_stop: list[Callable[[], object]] = []
@@ -158,10 +174,11 @@ class LimitedCall:
 
     def innermost(self, component: str) -> str:
         """Id of the innermost node that runs for it."""
-        if self.inner is not None:
-            return self.inner.innermost(component)
+        if inner := list(self.inner):
+            return inner[-1].innermost(component)
         running = [(flight, current) for flight in self.flights if not flight.ended and (current := flight.current) is not None]
-        at, _, _, called = self.runs[-1] if len(self.runs) > self._around else (None, 0, "", component)
+        line = max((self.runs, *self.lines), key=len)  # of several at once one that is furthest in
+        at, _, _, called = line[-1] if len(line) > self._around else (None, 0, "", component)
         if not running or running[-1][0] is at:
             return called
         flight, current = running[-1]
@@ -197,11 +214,13 @@ def adopt(limited: LimitedCall | None, runs: list[Run]) -> Iterator[None]:
                 if limited.abandoned:
                     raise EntryStopped
                 limited.threads.add(me)
+                limited.lines.append(runs)
         yield
     finally:
         if limited is not None:
             with limited.lock:  # from here on no exception is sent to this thread
                 limited.threads.discard(me)
+                limited.lines = [line for line in limited.lines if line is not runs]
         here.limited, here.runs = before
 
 
@@ -248,6 +267,9 @@ def tool_error(error: Exception, name: str, callee: LiveInstance) -> ToolError:
     """What an agent and a host plugin get of an exception: a ToolError as it is, any other as a ToolFailure."""
     if isinstance(error, ToolError):
         error.tool = error.tool or name
+        plain = str(error)
+        if (said := callee.flight.bound.redact(plain)) != plain:
+            error.args = (said, *error.args[1:])
         return error
     inner = error.component if isinstance(error, RunError) else ""
     said = callee.flight.bound.redact(str(error)) or type(error).__name__

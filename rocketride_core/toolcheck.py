@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -110,9 +111,15 @@ def _schema_check(tool: Tool) -> Check:
     key = id(tool.input_schema)
     found = _CHECKS.get(key)
     if found is None or found[0] is not tool.input_schema:
-        if len(_CHECKS) > 4096:
+        if len(_CHECKS) > 1024:
             _CHECKS.clear()
-        found = _CHECKS[key] = (tool.input_schema, _from_schema(tool.input_schema, tool.name))
+            _BY_TEXT.clear()
+        # Providers that list their tools anew for each entry make equal schemas again and again.
+        text = json.dumps(tool.input_schema, sort_keys=True, default=id)
+        known = _BY_TEXT.get(text)
+        if known is None:
+            known = _BY_TEXT[text] = _from_schema(tool.input_schema, tool.name)
+        found = _CHECKS[key] = (tool.input_schema, known)
     compiled = found[1]
 
     def check(arguments: Arguments) -> Arguments:
@@ -131,6 +138,7 @@ def _schema_check(tool: Tool) -> Check:
 
 
 _CHECKS: dict[int, tuple[Arguments, Callable[[Any], None]]] = {}
+_BY_TEXT: dict[str, Callable[[Any], None]] = {}
 
 
 def _from_schema(schema: Arguments, tool: str) -> Callable[[Any], None]:

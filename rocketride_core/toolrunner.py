@@ -90,6 +90,8 @@ class ToolRunner:
                 break
         for job in todo:
             job.run()
+            if job.stopped is not None and not isinstance(job.stopped, Exception | EntryStopped):
+                raise job.stopped  # Ctrl-C waits for no other call
         for job in todo:
             while not job.done.wait(SLICE):
                 if abandoned():  # of what this thread does somebody else takes care
