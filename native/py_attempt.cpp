@@ -62,7 +62,7 @@ bool fail_flight(FlightObject* flight, int node, Phase phase, std::int32_t lane)
     if (!unwinding) {  // an EntryStopped of an entry that had not stopped says that somebody raised it himself: that is an error
         PyObject* done = PyObject_CallMethod(reinterpret_cast<PyObject*>(flight), "_fail", "iiiO", node, static_cast<int>(phase),
                                              static_cast<int>(lane), error);
-        if (!done) PyErr_WriteUnraisable(reinterpret_cast<PyObject*>(flight));
+        if (!done) PyErr_Clear();  // no stack or memory left to tell it: Flight.settle sees that it stopped without an error
         Py_XDECREF(done);
     }
     Py_DECREF(error);

@@ -62,6 +62,9 @@ class Blob:
         if isinstance(data, Path):
             if data.is_dir():
                 raise IsADirectoryError(f"{data} is a folder; a Blob is one file")
+            if not data.is_file():  # a pipe or a device: it can be read once, and its size is not known before
+                with data.open("rb") as stream:
+                    return _spool(iter(lambda: stream.read(1 << 20), b""), mime_type, name or data.name)
             return Blob(None, data, data.stat().st_size, mime_type, name or data.name)
         if isinstance(data, cast(type, str)):  # an iterable, but not of bytes
             raise TypeError(

@@ -86,18 +86,19 @@ class _Compiler:
         self.source = pipe.source
         parts = self.parts(pipe)
         plan = self.graph(pipe, parts)
+        unsure = bool(self.missing or link_problems(pipe))
         self.problems.extend(
             # Where a node or a link is missing, what would have reached a response is not known.
             p
             for p in graph_problems(plan, pipe)
-            if p.code != "no-response" or not (self.missing or link_problems(pipe))
+            if p.code != "no-response" or not unsure
         )
         self.report_unset(plan)
         if source := self.source:
             if source not in {c.id for c in pipe.components} and source != self.pipe.source:
                 known = ", ".join(c.id for c in pipe.components)
                 self.add("$.source", "unknown-source", f'Source "{source}" not found in pipeline', f"components: {known}")
-        elif pipe.components and plan.compiled.source < 0 and not plan.compiled.starts and not self.missing:
+        elif plan.compiled.source < 0 and not plan.compiled.starts and not self.missing:
             hint = "add a source, for instance a component of provider chat, webhook or dropper"
             self.add("$.components", "no-source", "Pipeline does not have a source component defined", hint)
         return plan, [attrs.evolve(p, file=self.pipe.file) if not p.file else p for p in self.problems]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import attrs
 
 from .controls import TOOL, Caller, Control, Served
-from .errors import RunError, ToolError, ToolFailure, UnknownTool
+from .errors import RunError, ToolError, ToolFailure, UnknownTool, said
 from .hookspecs import hookimpl
 from .payloads import Arguments, Json
 from .plainjson import plain_json
@@ -53,10 +53,18 @@ def provide(instance: LiveInstance, control: Control[I]) -> Sequence[Served[I]]:
     caller = Caller(instance.node.id, current_run(flight), flight.depth)
     for callee in callees(instance, control):
         node = callee.node
-        service = getattr(node, node.manifest.serves[control.name])(callee, caller)
+        try:
+            service = getattr(node, node.manifest.serves[control.name])(callee, caller)
+        except Exception as error:
+            error.add_note(f"raised by {node.id}, which serves '{control.name}' to {instance.node.id}")
+            raise
         wrapped = flight.bound.relays[callee.index].wrapped("wrap_control")
         if wrapped is not None:
             service = wrapped(callee, control, service)
+        if service is None:
+            raise RunError(
+                f"{node.id} gave nothing for the control '{control.name}'; its factory returns the object that serves it"
+            )
         served.append(Served(node.id, node.title, service))
     return served
 
@@ -101,8 +109,8 @@ class Catalog:
             if twice := next((name for n, name in enumerate(names) if name in names[:n]), ""):
                 raise ValueError(f"{twice} is there twice")
         except Exception as error:  # noqa: BLE001 - kept, and raised when these tools are asked for
-            said = bound.redact(str(error)) or type(error).__name__
-            failure = ToolFailure(f"{id} cannot list its tools: {said}", tool=id, component=id)
+            told = bound.redact(said(error))
+            failure = ToolFailure(f"{id} cannot list its tools: {told}", tool=id, component=id)
             failure.__cause__ = error
             self._broken[id] = failure
             return
@@ -138,13 +146,29 @@ class Catalog:
         given = _checked(slot, arguments)
         if slot.wrapped is not None:  # host plugins see and may rewrite plain JSON, which is checked again on its way in
             asked = arguments if isinstance(slot.tool, MethodTool) else given
-            seen = Given(asked)
+            seen = Given(_copied(asked))
             seen.asked, seen.checked = asked, given
             given = seen
+        elif not isinstance(slot.tool, MethodTool):
+            given = dict(_copied(given))
         return self._flight.bound.toolrunner.call(self._flight, slot, given, timeout)
 
     def call_all(self, calls: Sequence[tuple[str, Arguments]], /) -> Sequence[Json | ToolError]:
         return self._flight.bound.toolrunner.call_all(self, calls)
+
+
+def _copied(arguments: Arguments) -> Arguments:
+    """Nothing that a tool or a host plugin does to the containers in it reaches the caller's."""
+    for value in arguments.values():
+        if type(value) is dict or type(value) is list:
+            return {name: _deep(item) for name, item in arguments.items()}
+    return arguments
+
+
+def _deep(value: Json) -> Json:
+    if isinstance(value, dict):
+        return {name: _deep(item) for name, item in value.items()}
+    return [_deep(item) for item in value] if isinstance(value, list) else value
 
 
 def _checked(slot: Slot, arguments: Arguments) -> Arguments:
@@ -165,6 +189,9 @@ def _listed(callee: LiveInstance) -> list[Tool]:
         hook = callee.flight.bound.relays[callee.index].hook("list_tools")
         told = (hook(callee) or ()) if hook is not None else ()
         flat = [tool for item in told for tool in ([item] if isinstance(item, Tool) else item or ())]
+        for tool in flat:
+            if not isinstance(tool, Tool) or not isinstance(tool.name, str) or not tool.name:
+                raise TypeError(f"list_tools returns Tool values with names, not {tool!r}")
         memo[key] = [attrs.evolve(tool, name=f"{callee.node.id}.{tool.name}") for tool in flat]
     return cast("list[Tool]", memo[key])
 

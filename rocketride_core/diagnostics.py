@@ -121,6 +121,9 @@ def _undeclared_slot(t: _Told, f: _native.Diagnostic) -> Words:
     caller = t.plan.parts[f.nodes[0]]
     slots = ", ".join(control.name for control in caller.cls.spec.needs) or "none"
     message = f"{caller.component.id} has no slot '{t.control(f)}' for {t.id(f.node)}"
+    if t.control(f) in {control.name for control in caller.cls.spec.needs}:
+        serves = ", ".join(t.plan.parts[f.node].cls.manifest.offers) or "nothing"
+        return "undeclared-slot", f"{t.controls[f.link].at}.classType", message, f"{t.id(f.node)} serves {serves}"
     return "undeclared-slot", f"{t.controls[f.link].at}.classType", message, f"its slots: {slots}"
 
 

@@ -19,8 +19,13 @@ def object_id(name: str, path: str) -> str:
         place = Path(path)
         if place.is_absolute() and place.is_relative_to(Path.cwd()):
             place = place.relative_to(Path.cwd())
-        return str(uuid.uuid5(uuid.NAMESPACE_URL, place.as_posix()))
-    return str(uuid.uuid5(uuid.NAMESPACE_URL, f"null://Stream/{name}") if name else uuid.uuid4())
+        return str(uuid.uuid5(uuid.NAMESPACE_URL, _plain(place.as_posix())))
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, _plain(f"null://Stream/{name}")) if name else uuid.uuid4())
+
+
+def _plain(text: str) -> str:
+    """Names that are not UTF-8 come with lone surrogates, which no hash takes."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 @attrs.frozen

@@ -75,6 +75,16 @@ class Problem:
         return f"{self.path}: {self.message} [{self.code}]{hint}"
 
 
+def said(error: BaseException) -> str:
+    """What an exception says to somebody who has not written the code that raised it."""
+    plain = str(error)
+    # The text of these alone ('x', "'NoneType' object …") says little.
+    speechless = (LookupError, TypeError, AttributeError, NameError, AssertionError, ArithmeticError)
+    if isinstance(error, speechless) or not isinstance(error, Exception) or not plain:
+        return f"{type(error).__name__}: {plain}" if plain else type(error).__name__
+    return plain
+
+
 class RocketRideError(Exception):
     """Root of all errors of this project."""
 

@@ -126,6 +126,13 @@ class _Expander:
             message = f"Component {component.id} ({component.provider}) cannot be expanded: {str(error) or type(error).__name__}"
             self.problems.append(Problem(component.at, "expansion-failed", message, component=component.id, file=self.pipe.file))
             return None
+        if answer is not None and not (isinstance(answer, Sequence) and all(isinstance(c, Component) for c in answer)):
+            message = (
+                f"Component {component.id} ({component.provider}) cannot be expanded: expand_component returned {answer!r:.80}"
+            )
+            hint = "it returns a list of Component, or None"
+            self.problems.append(Problem(component.at, "expansion-failed", message, hint, component.id, file=self.pipe.file))
+            return None
         return answer
 
     def unique(self, components: Sequence[Component]) -> None:

@@ -12,7 +12,7 @@ import attrs
 
 from . import _native
 from .entry import Entry, Event
-from .errors import Cancelled, EntryStopped, Problem, RunError, RunTimeout
+from .errors import Cancelled, EntryStopped, Problem, RunError, RunTimeout, said
 from .lanes import Lane, Packet
 from .results import EntryResult, Response
 
@@ -134,7 +134,12 @@ class Flight(_native.Flight):
 
     def record(self, component: str, phase: str, lane: str, error: BaseException) -> None:
         """Keep an error: the first one is the entry's, later ones are notes."""
-        told = wrap(error, component, phase, lane, self.entry.name, self.bound.redact)
+        try:
+            told = wrap(error, component, phase, lane, self.entry.name, self.bound.redact)
+        except Exception:  # noqa: BLE001 - an exception whose text or notes are broken is a failure all the same
+            text = f"{component}: {type(error).__name__}"
+            told = RunError(text, component=component, phase=phase, lane=lane, entry=self.entry.name)
+            told.__cause__ = error
         with _lock:
             if self.error is None:
                 self.error = told
@@ -192,11 +197,19 @@ class Flight(_native.Flight):
             if callback in self.more.on_stop:
                 self.more.on_stop.remove(callback)
 
-    def result(self) -> EntryResult:
-        if self.stopped and self.error is None:  # `_fail` itself had no stack left: a failure must not look like a success
+    def settle(self) -> None:
+        """A failure must not look like a success: `_fail` itself may have had no stack left."""
+        if self.stopped and self.error is None:
             me, inside = self.bound.nodes[self.root].id, self.depth
-            text = f"{me}: the Python stack is used up, {inside} entries inside each other" if inside else f"{me}: the Python stack is used up"
+            text = (
+                f"{me}: the Python stack is used up, {inside} entries inside each other"
+                if inside
+                else f"{me}: the Python stack is used up"
+            )
             self.record(me, "handler", "", RecursionError(text))
+
+    def result(self) -> EntryResult:
+        self.settle()
         more = self._more
         if more is None:
             return EntryResult(self.entry, self.error, (), self.responses, (), {}, None, ())
@@ -216,12 +229,8 @@ def wrap(error: BaseException, component: str, phase: str, lane: str, entry: str
     if isinstance(error, RunError) and not error.phase:
         error.component, error.phase, error.lane, error.entry = error.component or component, phase, lane, entry
         return error
-    plain = str(error)
-    # The text of these alone ('x', "'NoneType' object …") says little to somebody who has not written the node.
-    if isinstance(error, (LookupError, TypeError, AttributeError, NameError, AssertionError, ArithmeticError)) or not plain:
-        plain = f"{type(error).__name__}: {plain}" if plain else type(error).__name__
     code = error.code if isinstance(error, RunError) else ""
-    told = RunError(f"{component}: {redact(plain)}", code=code, component=component, phase=phase, lane=lane, entry=entry)
+    told = RunError(f"{component}: {redact(said(error))}", code=code, component=component, phase=phase, lane=lane, entry=entry)
     told.__cause__ = error
     if notes := getattr(error, "__notes__", None):
         for note in notes:

@@ -112,6 +112,8 @@ class Kernel:
         else:
             read, problems = inspect_pipe(pipe)
         plan, found = compile_pipe(read, self.registry, variables, self.hosts, source)
+        if problems and not read.components:
+            found = []  # nothing could be read; that says it all
         return plan, [*problems, *found]
 
     def open(

@@ -69,6 +69,12 @@ class Lane(Generic[T]):
         """A lane that carries a sequence of `item`s at a time."""
         return cast("Lane[Sequence[R]]", Lane(name, item, True))
 
+    def takes(self, payload: object, /) -> bool:
+        """Does a payload have the lane's class? The items of a sequence are not looked at."""
+        if self.many:
+            return isinstance(payload, Sequence) and not isinstance(payload, str | bytes)
+        return isinstance(payload, self.item)
+
     def __call__(self, payload: T, /) -> Packet:
         return tuple.__new__(Packet, (self, payload))  # half the price of Packet(…), and paid once an object
 

@@ -8,7 +8,7 @@ import itertools
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Condition, Thread
+from threading import TIMEOUT_MAX, Condition, Thread
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -41,6 +41,8 @@ class Limits:
             self.remove(number)
 
     def add(self, flight: Flight, seconds: float) -> int:
+        if seconds != seconds:  # NaN has no place in a heap
+            raise ValueError("a time limit is a number of seconds")
         flight.deadline = end = time.monotonic() + seconds
         with self._wake:
             number = next(self._number)
@@ -80,7 +82,7 @@ class Limits:
                     if found is not None:
                         due.append(found)
                 if not due:
-                    self._wake.wait(self._heap[0][0] - now if self._heap else None)
+                    self._wake.wait(min(self._heap[0][0] - now, TIMEOUT_MAX) if self._heap else None)
                     continue
             for flight, seconds in due:
                 flight.expire(seconds)

@@ -110,6 +110,8 @@ class LiveInstance(_native.Instance):
     def report(self, error: Exception, /) -> None:
         if abandoned():  # nobody waits for what it does any more
             return
+        if not isinstance(error, BaseException):
+            raise TypeError(f"report takes an exception, as in ValueError('…'); it got {type(error).__name__}")
         flight = self.flight
         phase = "tool" if self._control and not self._phase else PHASES[self._phase]
         flight.record(self.node.id, phase, flight.bound.lane_name(self._lane), error)
@@ -122,10 +124,22 @@ class LiveInstance(_native.Instance):
     def respond(self, key: str, packet: Packet, /) -> None:
         if abandoned():  # nobody waits for what it does any more
             return
-        self.flight.responses.append((self.index, key, packet[0], packet[1]))
+        flight = self.flight
+        if flight.ended:
+            raise self._refused(4, "a response")
+        if not isinstance(packet, tuple) or len(packet) != 2 or not packet[0].takes(packet[1]):
+            raise TypeError(f"respond takes a packet whose payload fits its lane, as in TEXT('abc'); it got {packet!r:.200}")
+        flight.responses.append((self.index, key, packet[0], packet[1]))
 
     def spawn(self, entry: Entry, /, *packets: Packet) -> None:
-        self.flight.more.spawned.append((entry, packets))
+        if not isinstance(entry, Entry) or not all(isinstance(packet, tuple) and len(packet) == 2 for packet in packets):
+            raise TypeError("spawn takes an Entry and packets, as in spawn(Entry('a.txt'), TEXT('abc'))")
+        flight = self.flight
+        if flight.ended:
+            raise self._refused(4, "a child entry")
+        while flight.parent is not None:  # the source is the outermost entry's, and so are its children
+            flight = flight.parent
+        flight.more.spawned.append((entry, packets))
 
     def nested(self, *, timeout: float | None = None) -> Context[NestedRun]:
         return open_nested(self, timeout)
@@ -152,6 +166,12 @@ class LiveInstance(_native.Instance):
         """The error of an emit or a state that breaks rule number `reason` (py_instance.cpp)."""
         me, node = self.node.id, type(self.node).__qualname__
         lane = getattr(what, "name", repr(what))
+        if reason == 2 and not hasattr(what, "many"):
+            return RunError(
+                f"{me} emitted on {what!r}; a lane is a value: emit(TEXT, …), not emit('text', …)",
+                code="undeclared-lane",
+                component=me,
+            )
         if reason == 0:
             return RunError(f"{me} emitted on '{lane}' after its last chance, the flush", code="emit-after-close", component=me)
         if reason == 1:

@@ -81,6 +81,8 @@ def read_manifest(cls: type[Node[Any]], spec: NodeSpec | None) -> Manifest:
             continue
         if inspect.iscoroutinefunction(fn) or inspect.isasyncgenfunction(fn):
             _refuse(cls, fn, "a node's methods are not async; use instance.wait(coroutine) for an asyncio client")
+        if said.on and inspect.isgeneratorfunction(fn):
+            _refuse(cls, fn, "a handler does not yield; emit each payload: instance.emit(lane, payload)")
         for mark in said.on:
             _check_arguments(cls, fn, f"a handler of lane '{mark.lane.name}'", ("self", "instance", "payload"))
             if mark.lane.name in on:

@@ -103,11 +103,13 @@ def open_nested(instance: LiveInstance, timeout: float | None) -> NestedRun:
     """A nested entry, which begins at `with`.
 
     Raises:
-        RunError: `no-region` or `nesting-depth`.
+        RunError: `no-region`, `nesting-depth`, or `emit-after-close`.
         EntryStopped: the caller's entry was stopped.
     """
     caller, bound, index = instance.flight, instance.flight.bound, instance.index
     me = instance.node.id
+    if caller.ended:
+        raise RunError(f"{me} opened a nested entry after its own was closed", code="emit-after-close", component=me)
     if index not in bound.owners and bound.compiled.wired[index]:
         text = f"{me} owns no sub-pipeline: its consumers belong to its producers' region"
         raise RunError(text, code="no-region", component=me)

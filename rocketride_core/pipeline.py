@@ -5,16 +5,16 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from threading import Event as Flag
 from threading import Lock
-from typing import TYPE_CHECKING, Any
 from weakref import WeakSet
 
 from .blob import Blob
 from .bound import Bound
+from .entries import Entries
 from .entry import Entry
-from .errors import Cancelled, RunError, RunTimeout
+from .errors import RunError
 from .flight import Flight
 from .lanes import Packet
 from .mapping import Work, run_map
@@ -22,9 +22,6 @@ from .results import EntryResult
 from .routing import route
 from .runs import Submitted, WorkerRun
 from .workers import Task, Workers
-
-if TYPE_CHECKING:
-    from .node import Node
 
 __all__ = ["RunningPipeline"]
 
@@ -40,7 +37,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forked)
 
 
-class RunningPipeline:
+class RunningPipeline(Entries):
     """See `protocols.Pipeline`. Made by `Kernel.load`.
 
     Parameters:
@@ -49,26 +46,18 @@ class RunningPipeline:
     """
 
     def __init__(self, bound: Bound, on_ready: Callable[[str], None] | None = None) -> None:
-        self.bound = bound
-        self._source = bound.compiled.source
+        super().__init__(bound)
         self._on_ready = on_ready
-        self._shut = ""
         self._stopping = Flag()
         self._drain: float | None = None
         self._lock = Lock()
-        self._flights: set[Flight] = set()
         self._own: Workers | None = None
         self._extra: WeakSet[Workers] = WeakSet()
-        self._tracer = bound.tracer
-        self._finish = bound.hosts.take_part("finish_entry")
+        self._ended = False
         _open.add(self)
 
     def __repr__(self) -> str:
         return f"<Pipeline {self.bound.plan.pipe.file or 'in memory'}, {len(self.bound.nodes)} nodes, {self._shut or 'open'}>"
-
-    @property
-    def source(self) -> Node[Any]:
-        return self.bound.nodes[self._source]
 
     @property
     def workers(self) -> Workers:
@@ -78,18 +67,7 @@ class RunningPipeline:
                 self._own = Workers(self.bound.settings.workers, f"rocketride-{self.source.id}")
             return self._own
 
-    # ---- one entry
-
-    def _refuse_when_shut(self) -> None:
-        if self._shut == "forked":
-            text = "this pipeline was opened before a fork; open one in the child, or start children by spawn"
-            raise RunError(text, code="forked")
-        if self._shut:
-            raise RunError("the pipeline is closed", code="pipeline-closed")
-
-    def flight(self, entry: Entry) -> Flight:
-        self._refuse_when_shut()
-        return Flight(self.bound.program, self._source, self.bound, entry)
+    # ---- on the calling thread
 
     def run(self, entry: Entry, /, *packets: Packet, timeout: float | None = None) -> EntryResult:
         with self._lock:  # `close` on another thread either refuses it or waits for it
@@ -99,71 +77,6 @@ class RunningPipeline:
         if flight._more is not None and flight._more.interrupt is not None:
             raise flight._more.interrupt
         return result
-
-    def complete(
-        self,
-        flight: Flight,
-        packets: tuple[Packet, ...],
-        timeout: float | None = None,
-        further: Callable[[], Iterable[Packet]] | None = None,
-    ) -> EntryResult:
-        """The whole life of an entry on the calling thread, its children included."""
-        self._flights.add(flight)
-        try:
-            self._feed(flight, packets, timeout, further)
-            if flight._more is not None and flight._more.spawned:
-                self._children(flight, timeout)
-            if self._tracer is not None:
-                self._tracer.write(flight)
-            result = flight.result()
-            if self._finish:
-                self.bound.hosts.call("finish_entry", pipeline=self, result=result)
-            return result
-        finally:
-            self._flights.discard(flight)
-
-    def _feed(
-        self,
-        flight: Flight,
-        packets: tuple[Packet, ...],
-        timeout: float | None,
-        further: Callable[[], Iterable[Packet]] | None,
-    ) -> None:
-        watched = self.bound.limits.add(flight, timeout) if timeout is not None else None
-        try:
-            flight.feed(packets)
-            if further is not None:
-                for lane, payload in further():
-                    flight.send(lane, payload)
-        except BaseException as error:  # noqa: BLE001 - a signal between two handlers; what one raises inside is recorded
-            flight.record(self.source.id, "send", "", error)
-            flight.stop()
-            flight.more.interrupt = error
-        finally:
-            flight.finish()
-            if watched is not None:
-                self.bound.limits.remove(watched)
-
-    def _children(self, flight: Flight, timeout: float | None) -> None:
-        memo = flight.more.memo
-        for entry, packets in flight.more.spawned:
-            child = memo["child"] = Flight(self.bound.program, self._source, self.bound, entry)
-            child.listener = flight.listener
-            if why := memo.get("cancelled", ""):
-                child.cancel(why)
-            elif isinstance(flight.error, (Cancelled, RunTimeout)):
-                child.cancel("not begun: its parent was stopped")
-            flight.more.children.append(self.complete(child, tuple(packets), timeout))
-        memo.pop("child", None)
-
-    def cancel(self, flight: Flight, why: str = "cancelled by its host") -> None:
-        """End an entry from any thread: itself, and what is left of its children."""
-        if flight.cancel(why) or flight._more is None or not flight._more.spawned:
-            return
-        flight.more.memo["cancelled"] = why
-        child = flight.more.memo.get("child")
-        if child is not None:
-            self.cancel(child, why)
 
     # ---- on workers
 
@@ -183,6 +96,12 @@ class RunningPipeline:
     def put(self, task: Task) -> None:
         self.workers.put(task)
 
+    def refuse_own_worker(self, what: str) -> None:
+        """Who waits on a worker for the other workers may wait for ever: they may all do the same."""
+        if self._own is not None and self._own.works_here():
+            text = f"{what} would wait, on a worker of this pipeline, for its other workers; use run(), or instance.spawn()"
+            raise RunError(text, code="wrong-thread")
+
     async def aput(self, task: Task) -> None:
         """As `put`, without blocking the loop while the queue is full."""
         import asyncio
@@ -197,6 +116,7 @@ class RunningPipeline:
     ) -> Iterator[EntryResult]:
         if workers < 0 or ahead < 0:
             raise ValueError("workers and ahead are numbers of entries, 0 or more")
+        self.refuse_own_worker("map")
         self._refuse_when_shut()
         crew = self.workers
         if workers and workers != crew.count:
@@ -265,15 +185,27 @@ class RunningPipeline:
                 for task in crew.drop():
                     getattr(task, "dropped", task)()
             self._cancel_all("cancelled: the pipeline was closed")
-            self._quiet(crews, time.monotonic() + max(grace, 0.5))
+            self._late = not self._quiet(crews, time.monotonic() + max(grace, 0.5))
         for crew in crews:
             crew.join(0.5)
         _open.discard(self)
+        if self._late and self._flights:
+            return  # nodes end with the last entry that still runs in one of their handlers
+        if failed := self._end():
+            raise failed[0]
+
+    def _quiet_at_last(self) -> None:
+        self._end()
+
+    def _end(self) -> Sequence[RunError]:
+        with self._lock:
+            if self._ended:
+                return ()
+            self._ended = True
         failed = self.bound.end()
         if self._tracer is not None:
             self._tracer.close()
-        if failed:
-            raise failed[0]
+        return failed
 
     def _quiet(self, crews: Sequence[Workers], end: float) -> bool:
         """Wait until no entry is in flight, on workers or on threads of the host."""
@@ -285,7 +217,3 @@ class RunningPipeline:
                 return False
             time.sleep(0.005)
         return True
-
-    def _cancel_all(self, why: str) -> None:
-        for flight in list(self._flights):
-            self.cancel(flight, why)

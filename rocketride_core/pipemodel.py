@@ -12,6 +12,8 @@ from .errors import Problem
 from .payloads import Arguments
 from .reading import closest
 
+HINTED = 50  # problems that get a guess of what was meant; a file with more is wrong altogether, and guesses cost time
+
 __all__ = ["Component", "ControlLink", "LaneLink", "PipeFile", "link_problems", "unwrapped"]
 
 
@@ -143,7 +145,7 @@ def link_problems(pipe: PipeFile) -> list[Problem]:
         for kind, target, at in links:
             if target not in ids:
                 message = f"Component {component.id} {kind} references unknown component id: {target}"
-                hint = _meant(target, ids)
+                hint = _meant(target, ids) if len(problems) < HINTED else ""
                 problems.append(Problem(f"{at}.from", "dangling-link", message, hint, component.id, file=pipe.file))
     if pipe.source and ids and pipe.source not in ids:
         message = f"'pipeline.source' references unknown component id: {pipe.source}"

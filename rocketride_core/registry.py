@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from .distinfo import CORE, fits
-from .errors import DuplicateProvider, PluginError
+from .errors import DuplicateProvider, InvalidNode, PluginError
 from .index import Distribution, cache_folder, installed
 from .loading import Listing, load, load_node, named, target
 
@@ -70,6 +70,8 @@ class Registry:
         self._path, self._cache, self._rescan = path, cache, rescan
         self._own: dict[str, list[type[Node[Any]]]] = {}
         for node in nodes:
+            if not hasattr(node, "manifest") or getattr(node, "spec", None) is None:
+                raise InvalidNode(f"nodes are classes made from Node, with a spec; {node!r} is none")
             for name in (node.spec.provider, *node.spec.aliases):
                 if node not in self._own.setdefault(name, []):
                     self._own[name].append(node)

@@ -34,6 +34,8 @@ class Hosts:
         self.manager = pluggy.PluginManager("rocketride")
         self.manager.add_hookspecs(hookspecs)
         for name, plugin in self.plugins:
+            if isinstance(plugin, (type, int, float, str, bytes)) or plugin is None:
+                raise PluginLoad(f"host plugin {name}: it is {plugin!r}; give a module, or an object with hook implementations")
             try:
                 self.manager.register(plugin, name)
                 self.manager.check_pending()

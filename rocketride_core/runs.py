@@ -123,6 +123,7 @@ class WorkerRun:
                 raise
 
     def result(self, timeout: float | None = None) -> EntryResult:
+        self._pipeline.refuse_own_worker("result()")
         self._launch()
         self._end_input()
         end = None if timeout is None else time.monotonic() + timeout

@@ -145,6 +145,7 @@ class TimedCalls:
         with call.lock:
             for thread in call.threads:
                 _send_stop(thread)
+            self.bound.toolrunner.replace(set(call.threads))
         return True
 
     def _helper(self) -> _Helper:

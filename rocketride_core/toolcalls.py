@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from .errors import EntryStopped, RunError, ToolError, ToolFailure
+from .errors import EntryStopped, RunError, ToolError, ToolFailure, said
 from .payloads import Arguments, Json
 from .plainjson import plain_json
 from .toolbox import Tool
@@ -268,9 +268,8 @@ def tool_error(error: Exception, name: str, callee: LiveInstance) -> ToolError:
     if isinstance(error, ToolError):
         error.tool = error.tool or name
         plain = str(error)
-        if (said := callee.flight.bound.redact(plain)) != plain:
-            error.args = (said, *error.args[1:])
+        if (shown := callee.flight.bound.redact(plain)) != plain:
+            error.args = (shown, *error.args[1:])
         return error
     inner = error.component if isinstance(error, RunError) else ""
-    said = callee.flight.bound.redact(str(error)) or type(error).__name__
-    return ToolFailure(f"{name}: {said}", tool=name, component=inner or callee.node.id)
+    return ToolFailure(f"{name}: {callee.flight.bound.redact(said(error))}", tool=name, component=inner or callee.node.id)

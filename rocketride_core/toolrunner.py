@@ -12,7 +12,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, cast
 
 from .controlplane import Catalog
-from .errors import EntryStopped, ToolError
+from .errors import EntryStopped, RunError, ToolError
 from .payloads import Arguments, Json
 from .timed import TimedCalls, withdraw_stop
 from .toolcalls import SLICE, LimitedCall, Run, Slot, abandoned, adopt, caller_span, here, run_slot
@@ -38,6 +38,9 @@ class ToolRunner:
 
     def call(self, flight: Flight, slot: Slot, arguments: Arguments, timeout: float | None) -> Json:
         limited = here.limited
+        if flight.ended:
+            text = f"{slot.tool.name} was called after the entry was closed"
+            raise RunError(text, code="emit-after-close", component=slot.component)
         if flight.stopped or (limited is not None and limited.abandoned):
             raise EntryStopped
         number, tracer = next(_numbers), self._bound.tracer
@@ -117,6 +120,11 @@ class ToolRunner:
                 count = self._bound.settings.workers
                 self._helpers = Workers(count, "rocketride-tools", 64 * count)
             return self._helpers
+
+    def replace(self, threads: set[int]) -> None:
+        """Helpers of turns among these threads were given up: others take their place."""
+        if self._helpers is not None:
+            self._helpers.replace(threads)
 
     def close(self) -> None:
         if self._helpers is not None:

@@ -126,12 +126,16 @@ class _Method:
         from .settings import ProviderRef, Secret
 
         name = parameter.name
+        if parameter.kind == parameter.POSITIONAL_ONLY:
+            raise self.refuse(f"parameter '{name}' is positional-only; an agent gives arguments by name")
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             raise self.refuse(f"a tool's parameters are named one by one, not *{name}")
         hint = self.hints.get(name, inspect.Parameter.empty)
         if hint is inspect.Parameter.empty:
             raise self.refuse(f"parameter '{name}' needs a type: an agent sees the schema that is made of it")
         kind, said = _split(hint)
+        if _hides_annotated(kind):
+            raise self.refuse(f"parameter '{name}': write Annotated[…] around the whole type; inside of it, nobody would read it")
         kind = _json_is_any(kind)
         if kind in (Secret, ProviderRef) or not supported(kind):
             raise self.refuse(f"parameter '{name}' has the type {kind!r}, which JSON cannot carry")
@@ -190,6 +194,10 @@ def _json_is_any(kind: Any) -> Any:
 
 
 def _split(hint: Any) -> tuple[Any, Param]:
+    if get_origin(hint) in (typing.Union, types.UnionType):  # Annotated[int, …] | None is how people write it
+        split = [_split(member) for member in get_args(hint)]
+        said = next((param for _, param in split if param != Param()), Param())
+        return typing.Union[tuple(kind for kind, _ in split)], said  # noqa: UP007 - made of what is there
     if get_origin(hint) is not Annotated:
         return hint, Param()
     kind, *extra = get_args(hint)
@@ -199,3 +207,7 @@ def _split(hint: Any) -> tuple[Any, Param]:
         if isinstance(one, str):
             return kind, Param(one)
     return kind, Param()
+
+
+def _hides_annotated(kind: Any) -> bool:
+    return get_origin(kind) is Annotated or any(map(_hides_annotated, get_args(kind)))

@@ -72,6 +72,7 @@ class Tracer:
         )
 
     def _write(self, flight: Flight) -> None:
+        flight.settle()
         me = flight.trace_id
         if isinstance(self._target, Path) and not self.payloads:
             head = self._line(self._entry(flight, me))

@@ -13,13 +13,14 @@ from threading import Lock, Thread
 from weakref import WeakSet
 
 from . import _native
-from .errors import RunError
+from .errors import EntryStopped, RunError
 
 __all__ = ["Workers"]
 
 Task = Callable[[], None]
 
 _all: WeakSet[Workers] = WeakSet()
+_here = threading.local()
 
 
 class Workers:
@@ -40,6 +41,7 @@ class Workers:
         self._tickets = itertools.count()
         self._lock = Lock()
         self._threads: list[Thread] = []
+        self._given_up: set[int] = set()
         _all.add(self)
 
     def put(self, task: Task, timeout: float | None = None) -> bool:
@@ -90,17 +92,42 @@ class Workers:
                 self._threads.append(thread)
                 thread.start()
 
+    def works_here(self) -> bool:
+        """Is the calling thread one of these?"""
+        return _here.__dict__.get("workers") is self
+
     def _run(self) -> None:
+        _here.workers = self
         self._pool.work(self._work)
         if self._leave is not None:
             self._leave()
 
+    def replace(self, threads: set[int]) -> None:
+        """These threads hang in what they do: others take their place, and they end when they come back."""
+        with self._lock:
+            mine = {thread.ident for thread in self._threads if thread.ident is not None} & threads - self._given_up
+            self._given_up |= mine
+            self.count += len(mine)
+
+    def _back(self) -> bool:
+        """False for a thread that was replaced."""
+        me = threading.get_ident()
+        with self._lock:
+            if me not in self._given_up:
+                return True
+            self._given_up.discard(me)
+            self._threads = [thread for thread in self._threads if thread.ident != me]
+            self.count -= 1
+        return False
+
     def _work(self, ticket: int) -> bool:
         try:
             self._tasks.pop(ticket)()
+        except EntryStopped:  # sent to an abandoned call in its last moment
+            pass
         except BaseException as error:  # noqa: BLE001 - told as the end of a thread would be, but the worker stays
             threading.excepthook(threading.ExceptHookArgs((type(error), error, error.__traceback__, threading.current_thread())))
-        return True
+        return not self._given_up or self._back()
 
 
 @atexit.register

@@ -452,7 +452,7 @@ def test_a_tool_that_raises_is_a_tool_failure_with_its_cause() -> None:
         return calling(ToolFailure, instance, "box.do", {})
 
     error = use(*LONE, text=text, box={"do": fail})
-    assert (error.tool, error.component, str(error)) == ("box.do", "box", "box.do: 'no such row'")
+    assert (error.tool, error.component, str(error)) == ("box.do", "box", "box.do: KeyError: 'no such row'")
     assert isinstance(error.__cause__, KeyError)
 
 

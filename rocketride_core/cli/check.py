@@ -25,7 +25,7 @@ def execute(args: argparse.Namespace) -> int:
     bad, install = False, set[str]()
     for file in _files(args.pipes):
         pipe, problems = inspect_pipe(file)
-        if pipe.components:
+        if pipe.components or not problems:
             # The kernel reports what reading found as well; --set and --source are applied to what was read.
             if args.set:
                 pipe = apply(pipe, args.set)

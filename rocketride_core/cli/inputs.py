@@ -95,6 +95,9 @@ def file_object(path: Path) -> tuple[Entry, Blob]:
         OSError: it is gone, or may not be read.
     """
     status = path.stat()
+    if not path.is_file():  # a pipe or a device
+        with path.open("rb") as stream:
+            return _streamed(stream, path.name)
     with path.open("rb"):
         pass
     place = Path(os.path.normpath(path.absolute()))
@@ -112,11 +115,14 @@ def file_object(path: Path) -> tuple[Entry, Blob]:
 
 def stdin_object(stream: BinaryIO | None = None) -> tuple[Entry, Blob]:
     """All of standard input as one object: text where it begins like UTF-8, else unknown bytes."""
-    source = stream or sys.stdin.buffer
+    return _streamed(stream or sys.stdin.buffer, "stdin")
+
+
+def _streamed(source: BinaryIO, name: str) -> tuple[Entry, Blob]:
     head = source.read(SNIFF)
     mime = "text/plain" if _is_text(head) else "application/octet-stream"
-    blob = Blob.of(_pieces(head, source), mime_type=mime, name="stdin")
-    return Entry("stdin", mime_type=mime, metadata={"size": blob.size}), blob
+    blob = Blob.of(_pieces(head, source), mime_type=mime, name=name)
+    return Entry(name, mime_type=mime, metadata={"size": blob.size}), blob
 
 
 def _pieces(head: bytes, source: BinaryIO) -> Iterator[bytes]:

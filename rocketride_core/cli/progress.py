@@ -126,7 +126,12 @@ class Reporter:
             self._tell(inner)
 
     def _json(self, data: Any) -> None:
-        print(json.dumps(data, ensure_ascii=not _takes_unicode()), flush=True)
+        try:
+            text = json.dumps(data, ensure_ascii=not _takes_unicode(), default=repr)
+            text.encode(sys.stdout.encoding or "utf-8")
+        except UnicodeEncodeError:  # a lone surrogate: of a file name that is not UTF-8, say
+            text = json.dumps(data, default=repr)
+        print(text, flush=True)
 
     def _err(self, text: str) -> None:
         print(text, file=sys.stderr, flush=True)

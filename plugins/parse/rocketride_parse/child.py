@@ -41,6 +41,8 @@ def _serve(request: dict[str, Any], answers: BinaryIO, memory: int) -> None:
         outcome = {"end": "ok"}
     except ParseError as error:
         outcome = {"end": error.code, "message": str(error)}
+    except OSError as error:  # gone, or not to be read: nothing is wrong with this process
+        outcome = {"end": ParseError.code, "message": f"{request['name']}: cannot be read: {error.strerror or error}"}
     except MemoryError:
         message = f"{request['name']}: needs more than the {memory >> 20} MiB that max_memory allows"
         outcome = {"end": MemoryLimit.code, "message": message}
