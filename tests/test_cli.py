@@ -599,15 +599,19 @@ def test_a_traceback_only_when_asked(place: Path, capsys: pytest.CaptureFixture[
     from rocketride_core.cli import nodes
 
     def fail(args: object) -> int:
-        raise ZeroDivisionError("ours")
+        raise ZeroDivisionError("ours, with sesame-open")
 
     monkeypatch.setattr(nodes, "execute", fail)
     assert main(["nodes"]) == 1
     err = capsys.readouterr().err
     assert "ZeroDivisionError: ours" in err
     assert "Traceback" not in err
-    with pytest.raises(ZeroDivisionError):
-        main(["nodes", "--debug"])
+    monkeypatch.setenv("ROCKETRIDE_WORD", "sesame-open")
+    assert main(["nodes", "--debug"]) == 1
+    err = capsys.readouterr().err
+    assert "Traceback" in err
+    assert "in fail" in err
+    assert "ours, with ***" in err.partition("this should not happen")[0]
 
 
 # ---- as a process

@@ -42,10 +42,30 @@ def main(argv: Sequence[str] | None = None) -> int:
         return STOPPED
     except BrokenPipeError:
         return _reader_left()
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - whatever it is, a person gets a sentence, with --debug the traceback too
         if debug:
-            raise
+            print(_traceback(error, words), file=sys.stderr)
         return _explain(error)
+
+
+def _traceback(error: Exception, words: list[str]) -> str:
+    """Every frame and cause, but none of the values that variables may have put into a message."""
+    import os
+    import traceback
+    from itertools import pairwise
+    from pathlib import Path
+
+    from rocketride_core.variables import Variables, read_dotenv
+
+    values = dict(os.environ)
+    for file in (Path(".env"), *(Path(word) for before, word in pairwise(words) if before == "--env")):
+        if file.is_file():
+            values |= read_dotenv(file)
+    variables = Variables()
+    for name, value in values.items():
+        if name.startswith("ROCKETRIDE_"):
+            variables.hide(value)
+    return variables.redact("".join(traceback.format_exception(error)))
 
 
 def _dispatch(words: list[str]) -> int:
