@@ -44,14 +44,15 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _reader_left()
     except Exception as error:  # noqa: BLE001 - whatever it is, a person gets a sentence, with --debug the traceback too
         if debug:
-            print(_traceback(error, words), file=sys.stderr)
-        return _explain(error)
+            import traceback
+
+            print(_hidden("".join(traceback.format_exception(error)), words), file=sys.stderr)
+        return _explain(error, words)
 
 
-def _traceback(error: Exception, words: list[str]) -> str:
-    """Every frame and cause, but none of the values that variables may have put into a message."""
+def _hidden(text: str, words: list[str]) -> str:
+    """Without the values of variables, which an exception that nobody foresaw may have in its message."""
     import os
-    import traceback
     from itertools import pairwise
     from pathlib import Path
 
@@ -65,7 +66,7 @@ def _traceback(error: Exception, words: list[str]) -> str:
     for name, value in values.items():
         if name.startswith("ROCKETRIDE_"):
             variables.hide(value)
-    return variables.redact("".join(traceback.format_exception(error)))
+    return variables.redact(text)
 
 
 def _dispatch(words: list[str]) -> int:
@@ -92,7 +93,7 @@ def _dispatch(words: list[str]) -> int:
     return execute(command, words)
 
 
-def _explain(error: Exception) -> int:
+def _explain(error: Exception, words: list[str]) -> int:
     from rocketride_core.errors import PipeError, PluginError, RocketRideError
 
     if isinstance(error, Usage):
@@ -111,7 +112,7 @@ def _explain(error: Exception) -> int:
 
         _say(failure(error))
         return FAILED
-    _say(f"{type(error).__name__}: {error}\n  this should not happen; --debug shows where it did")
+    _say(_hidden(f"{type(error).__name__}: {error}\n  this should not happen; --debug shows where it did", words))
     return FAILED
 
 
