@@ -611,7 +611,7 @@ def test_a_traceback_only_when_asked(place: Path, capsys: pytest.CaptureFixture[
     err = capsys.readouterr().err
     assert "Traceback" in err
     assert "in fail" in err
-    assert err.count("ours, with ***") == 2
+    assert err.count("ours, with ***") == 3  # the line of code, the exception, and the sentence
     assert "sesame" not in err
 
 
