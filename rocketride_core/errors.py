@@ -78,9 +78,10 @@ class Problem:
 def said(error: BaseException) -> str:
     """What an exception says to somebody who has not written the code that raised it."""
     plain = str(error)
-    # The text of these alone ('x', "'NoneType' object …") says little.
+    # The text of Python's own ones alone ('x', "'NoneType' object …") says little.
     speechless = (LookupError, TypeError, AttributeError, NameError, AssertionError, ArithmeticError)
-    if isinstance(error, speechless) or not isinstance(error, Exception) or not plain:
+    own = type(error).__module__ == "builtins"
+    if (own and isinstance(error, speechless)) or not isinstance(error, Exception) or not plain:
         return f"{type(error).__name__}: {plain}" if plain else type(error).__name__
     return plain
 

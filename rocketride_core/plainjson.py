@@ -16,6 +16,11 @@ from .settings import Secret
 
 __all__ = ["plain_json"]
 
+
+class NotJson(TypeError):
+    """A value has no JSON form; the text says where in it."""
+
+
 _ATOMS = (str, bool, int, type(None))
 
 
@@ -34,10 +39,10 @@ def _convert(value: Any, at: str) -> Any:
         return value
     if kind is float:
         if not math.isfinite(value):
-            raise TypeError(f"{at}: {value} has no JSON form")
+            raise NotJson(f"{at}: {value} has no JSON form")
         return value
     if isinstance(value, (bytes, bytearray)):
-        raise TypeError(f"{at}: {kind.__qualname__} has no JSON form; return a text, such as base64")
+        raise NotJson(f"{at}: {kind.__qualname__} has no JSON form; return a text, such as base64")
     if isinstance(value, Enum):
         return _convert(value.value, at)
     if isinstance(value, str):
@@ -51,14 +56,14 @@ def _convert(value: Any, at: str) -> Any:
             return _convert(getattr(value, method)(), at)
     made = _unstructure(value)
     if made is value or type(made) is kind:
-        raise TypeError(f"{at}: {kind.__qualname__} has no JSON form; return plain values, an attrs class or a TypedDict")
+        raise NotJson(f"{at}: {kind.__qualname__} has no JSON form; return plain values, an attrs class or a TypedDict")
     return _convert(made, at)
 
 
 def _key(key: Any, at: str) -> str:
     made = key if type(key) in (str, int) else _unstructure(key)
     if not isinstance(made, (str, int)):
-        raise TypeError(f"{at}: a JSON object has text keys, not {type(key).__qualname__}")
+        raise NotJson(f"{at}: a JSON object has text keys, not {type(key).__qualname__}")
     return str(made)
 
 

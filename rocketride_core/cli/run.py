@@ -89,20 +89,33 @@ def _trace(args: argparse.Namespace, stack: ExitStack) -> Callable[[Any], None] 
 
 
 def _map(pipeline: RunningPipeline, args: argparse.Namespace, files: Sequence[Path], reporter: Reporter) -> int:
+    def body(interrupt: Interrupt) -> None:
+        work = _work(pipeline, args.question, files, reporter, interrupt)
+        for result in pipeline.map(work, workers=args.workers, timeout=args.timeout):
+            reporter.result(result)
+
+    return _until_stopped(pipeline, reporter, body) or (1 if reporter.failed or reporter.left else 0)
+
+
+def _until_stopped(
+    pipeline: RunningPipeline, reporter: Reporter, body: Callable[[Interrupt], None], stop: Callable[[], object] = lambda: None
+) -> int:
+    """Run `body`; the first Ctrl-C asks it to end, the second one ends it: 130, else 0."""
+
     def told() -> None:
         reporter.note("stopping: what is begun is finished; Ctrl-C again stops at once")
+        stop()
 
-    with reporter, Interrupt(told) as interrupt:
-        try:
-            work = _work(pipeline, args.question, files, reporter, interrupt)
-            for result in pipeline.map(work, workers=args.workers, timeout=args.timeout):
-                reporter.result(result)
-        except KeyboardInterrupt:
-            reporter.summary(stopped=True)
-            pipeline.close(grace=0)
-            return 130
-        reporter.summary(stopped=interrupt.asked)
-    return 1 if reporter.failed or reporter.left else 0
+    interrupt = Interrupt(told, lambda: reporter.summary(stopped=True))
+    try:
+        with reporter, interrupt:
+            body(interrupt)
+            reporter.summary(stopped=interrupt.asked)
+    except KeyboardInterrupt:
+        reporter.summary(stopped=True)
+        pipeline.close(grace=0)
+        return 130
+    return 0
 
 
 def _work(
@@ -152,16 +165,4 @@ class Outcomes:
 
 
 def _serve(pipeline: RunningPipeline, reporter: Reporter) -> int:
-    def told() -> None:
-        reporter.note("stopping: what is begun is finished; Ctrl-C again stops at once")
-        pipeline.stop()
-
-    with reporter, Interrupt(told) as interrupt:
-        try:
-            pipeline.serve()
-        except KeyboardInterrupt:
-            reporter.summary(stopped=True)
-            pipeline.close(grace=0)
-            return 130
-        reporter.summary(stopped=interrupt.asked)
-    return 1 if reporter.failed else 0
+    return _until_stopped(pipeline, reporter, lambda _: pipeline.serve(), pipeline.stop) or (1 if reporter.failed else 0)
