@@ -149,13 +149,16 @@ def test_the_folder_watcher_as_a_program(tmp_path: Path) -> None:
     (tmp_path / "early.txt").write_text("here before")
     command = [sys.executable, str(EXAMPLES / "folder_watch.py"), str(tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as program:
-        assert program.stdout is not None
-        assert program.stdout.readline() == f"watching {tmp_path}\n"
-        assert program.stdout.readline() == "early.txt: here before\n"
-        (tmp_path / "late.txt").write_text("came later")
-        assert program.stdout.readline() == "late.txt: came later\n"
-        program.send_signal(signal.SIGINT)
-        out, err = program.communicate(timeout=60)
+        try:
+            assert program.stdout is not None
+            assert program.stdout.readline() == f"watching {tmp_path}\n"
+            assert program.stdout.readline() == "early.txt: here before\n"
+            (tmp_path / "late.txt").write_text("came later")
+            assert program.stdout.readline() == "late.txt: came later\n"
+            program.send_signal(signal.SIGINT)
+            out, err = program.communicate(timeout=60)
+        finally:
+            program.kill()  # leaving the block waits for it
     assert (program.returncode, out, err) == (0, "", "")
 
 
