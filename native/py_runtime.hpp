@@ -98,7 +98,6 @@ extern PyTypeObject* flight_type;
 extern PyTypeObject* instance_type;
 extern PyObject* entry_stopped;  // the class errors.EntryStopped
 
-bool add_runtime_types(PyObject* module);
 PyTypeObject* make_program_type();
 PyTypeObject* make_flight_type();
 PyTypeObject* make_instance_type();

@@ -6,8 +6,6 @@ from __future__ import annotations
 import heapq
 import itertools
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from threading import TIMEOUT_MAX, Condition, Thread
 from typing import TYPE_CHECKING
 
@@ -27,18 +25,6 @@ class Limits:
         self._number = itertools.count()
         self._thread: Thread | None = None
         self._closed = False
-
-    @contextmanager
-    def watch(self, flight: Flight, seconds: float | None) -> Iterator[None]:
-        """Inside the block, the flight has this many seconds; None is no limit."""
-        if seconds is None:
-            yield
-            return
-        number = self.add(flight, seconds)
-        try:
-            yield
-        finally:
-            self.remove(number)
 
     def add(self, flight: Flight, seconds: float) -> int:
         if seconds != seconds:  # NaN has no place in a heap
