@@ -72,9 +72,10 @@ def provide(instance: LiveInstance, control: Control[I]) -> Sequence[Served[I]]:
 class Given(dict[str, Json]):
     """The arguments that host plugins see: a copy they may change. Where they did not, it need not be checked again."""
 
-    __slots__ = ("asked", "checked")
+    __slots__ = ("asked", "checked", "tool")
     asked: Arguments
     checked: Arguments
+    tool: Tool
 
 
 class Catalog:
@@ -147,7 +148,7 @@ class Catalog:
         if slot.wrapped is not None:  # host plugins see and may rewrite plain JSON, which is checked again on its way in
             asked = arguments if isinstance(slot.tool, MethodTool) else given
             seen = Given(_copied(asked))
-            seen.asked, seen.checked = asked, given
+            seen.asked, seen.checked, seen.tool = asked, given, slot.tool
             given = seen
         elif not isinstance(slot.tool, MethodTool):
             given = dict(_copied(given))
@@ -199,16 +200,20 @@ def _listed(callee: LiveInstance) -> list[Tool]:
 @hookimpl(trylast=True)
 def invoke(instance: LiveInstance, name: str, arguments: Arguments) -> Json:
     """The kernel's own part of `invoke_tool`: hosts may have rewritten the arguments."""
-    bound, index = instance.flight.bound, instance.index
-    tool = bound.static_tool(index, name) or next((t for t in _listed(instance) if t.name == name), None)
-    if tool is None:
-        raise UnknownTool(f"{name}: unknown tool; a host plugin may change the arguments of a call, not its name", tool=name)
     try:
-        if isinstance(arguments, Given) and arguments == arguments.asked:
-            return plain_json(tool.call(instance, arguments.checked))
+        if isinstance(arguments, Given) and name == arguments.tool.name and arguments == arguments.asked:
+            return plain_json(arguments.tool.call(instance, arguments.checked))
+        tool = _named(instance, name)
         return plain_json(tool.call(instance, tool.checked(arguments)))
     except Exception as error:
         told = tool_error(error, name, instance)
         if told is error:
             raise
         raise told from error
+
+
+def _named(instance: LiveInstance, name: str) -> Tool:
+    tool = instance.flight.bound.static_tool(instance.index, name) or next((t for t in _listed(instance) if t.name == name), None)
+    if tool is None:
+        raise UnknownTool(f"{name}: unknown tool; a host plugin may change the arguments of a call, not its name", tool=name)
+    return tool
