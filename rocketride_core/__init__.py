@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from .blob import Blob
 from .controls import EMBEDDING, LLM, MEMORY, TOOL, Caller, ChatModel, Control, Embedder, Memory, Served
+from .conversation import Message, ToolCall, ToolChatModel
 from .entry import Entry, Event
 from .errors import (
     Cancelled,
@@ -89,6 +90,7 @@ __all__ = [
     "Lane",
     "LaneLink",
     "Memory",
+    "Message",
     "Node",
     "NodeSpec",
     "Packet",
@@ -110,7 +112,9 @@ __all__ = [
     "Secret",
     "Served",
     "Tool",
+    "ToolCall",
     "ToolCatalog",
+    "ToolChatModel",
     "ToolDenied",
     "ToolError",
     "ToolFailure",

@@ -8,7 +8,8 @@ One record per span, written when its entry is over. `entry` records come first,
     {"span": "c4a1-7.3", "parent": "c4a1-7.1", "kind": "handler", "component": "chunker_1", "lane": "text", …}
 
 `c4a1` stands for the pipeline, as many may append to one file. `start` is in seconds since the epoch, `status` is ok, failed or
-stopped. With `payloads` a handler's record has `payload`.
+stopped. An entry's record has `usage` (component id, counter, sum) where anything was counted. With `payloads` a handler's
+record has `payload`.
 A nested entry's `parent` is the span of the tool call (kind `tool`) that made it.
 """
 
@@ -150,9 +151,12 @@ class Tracer:
         }
         if flight.error is not None:
             record["error"] = error_json(flight.error) | {"message": self._redact(str(flight.error))}
-        if flight._more is not None and flight._more.warnings:
+        more = flight._more
+        if more is not None and more.usage:
+            record["usage"] = {component: dict(counted) for component, counted in more.usage.items()}
+        if more is not None and more.warnings:
             record["warnings"] = [
-                {"component": w.component, "code": w.code, "message": self._redact(w.message)} for w in flight._more.warnings
+                {"component": w.component, "code": w.code, "message": self._redact(w.message)} for w in more.warnings
             ]
         return record
 

@@ -25,7 +25,7 @@ FLOORS = {
     0: "_native errors payloads lanes controls blob entry reading settings variables plainjson",
     1: "spec pipefile pipemodel pipereader pipewriter kinds converting profiles structure configschema protocols",
     2: "node manifest handlers schema hookspecs toolbox toolschema toolrunner toolcalls controlplane instance live nested flight"
-    " results trace limits loop workers timed toolcheck resultschema perworker",
+    " results trace limits loop workers timed toolcheck resultschema perworker conversation",
     3: "registry index distinfo loading relay",
     4: "compiler diagnostics expansion",
     5: "pipeline bound entries runs mapping routing",

@@ -310,3 +310,23 @@ def test_tracing_from_many_pipelines_to_one_callable_keeps_ids_apart() -> None:
         run(one, TEXT("x"))
         run(two, TEXT("x"))
     assert len({r["span"] for r in records}) == len(records) == 16
+
+
+def test_an_entry_s_record_has_what_was_counted() -> None:
+    class Counter(Node[None]):
+        spec = NodeSpec("counter", title="Counter")
+
+        @on(TEXT, emits=[TEXT])
+        def pass_on(self, instance: Instance, text: str) -> None:
+            instance.count("input_tokens", 2)
+            instance.count("input_tokens", 3)
+            instance.emit(TEXT, text)
+
+    records: list[Record] = []
+    from rocketride_core.testing import node_harness
+
+    with node_harness(Counter, trace_to=records.append) as harness:
+        harness.run({"text": ["a"]})
+        harness.run({})
+    entries = [r for r in records if r["kind"] == "entry"]
+    assert [r.get("usage") for r in entries] == [{"node": {"input_tokens": 5}}, None]
