@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: MIT
+"""rocketride_llm: the base of language models for rocketride-core.
+
+A vendor's distribution subclasses `LLMNode` and writes a `Backend`; retries, streaming, usage, JSON replies, native tool
+calling and error messages are here. `rocketride_llm.testing` has a scripted server and the suite that every model passes.
+"""
+
+from __future__ import annotations
+
+from rocketride_core import Message, ToolCall
+
+from .chat import Chat
+from .config import CloudConfig, LLMConfig
+from .errors import Kind, LLMError, by_status, retry_after, transport
+from .names import ToolNames
+from .node import LLMNode
+from .tokens import estimate
+from .wire import Backend, Offer, Reply, Request, Usage
+
+__all__ = [
+    "Backend",
+    "Chat",
+    "CloudConfig",
+    "Kind",
+    "LLMConfig",
+    "LLMError",
+    "LLMNode",
+    "Message",
+    "Offer",
+    "Reply",
+    "Request",
+    "ToolCall",
+    "ToolNames",
+    "Usage",
+    "by_status",
+    "estimate",
+    "retry_after",
+    "transport",
+]

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: MIT
+"""What every language model can be told."""
+
+from __future__ import annotations
+
+import re
+
+import attrs
+
+from rocketride_core import Secret, setting
+
+__all__ = ["CloudConfig", "LLMConfig"]
+
+MODEL = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._:/@-]*")
+
+
+@attrs.frozen(kw_only=True)
+class LLMConfig:
+    """A vendor's distribution adds where its server is."""
+
+    model: str = setting("", title="Model", doc="As the vendor calls it.")
+    total_tokens: int = setting(
+        16384, key="modelTotalTokens", ge=1, unit="tokens", title="Context length", doc="Question and answer together."
+    )
+    output_tokens: int = setting(
+        4096, key="modelOutputTokens", ge=1, unit="tokens", title="Output length", doc="The longest answer."
+    )
+    temperature: float | None = setting(
+        0.0, ge=0, le=2, title="Temperature", doc="0 is the most predictable; models that take none are not sent any."
+    )
+    timeout: float = setting(
+        120.0, ge=0.001, unit="s", title="Time limit of a request", doc="Longest wait for the server's next bytes."
+    )
+    max_time: float = setting(
+        600.0, key="maxTime", ge=0.001, unit="s", title="Time limit of a question", doc="All attempts and waits together."
+    )
+    max_attempts: int = setting(
+        5, key="maxAttempts", ge=1, title="Attempts", doc="On rate limits, time-outs, lost connections and faults of the server."
+    )
+    retry_delay: float = setting(
+        1.0,
+        key="retryDelay",
+        ge=0,
+        unit="s",
+        title="First wait",
+        doc="Doubled for each attempt, up to 60 s; what the server asks for wins.",
+    )
+    model_source: str = setting("", key="modelSource", title="Source of the model", doc="Accepted and kept; changes nothing.")
+
+    def __attrs_post_init__(self) -> None:
+        if "${" in self.model:  # a variable that is not set, which is reported
+            return
+        if not self.model:
+            raise ValueError("Model name was provided but is empty.")
+        if not MODEL.fullmatch(self.model):
+            raise ValueError("Invalid model name: it has letters, digits and . _ : / @ - and begins with a letter or digit")
+
+    @property
+    def longest_answer(self) -> int:
+        """Tokens; never more than question and answer may have together."""
+        return min(self.output_tokens, self.total_tokens)
+
+
+@attrs.frozen(kw_only=True)
+class CloudConfig(LLMConfig):
+    """A model behind an API key."""
+
+    api_key: Secret = setting(Secret(), key="apikey", title="API key")
+    base_url: str = setting("", title="Base URL", doc="Where the API is, for a proxy or a gateway; empty is the vendor's own.")

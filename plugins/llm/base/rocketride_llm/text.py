@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: MIT
+"""What is done to the text of a model: thinking taken out, cut at stop words, read as JSON. Whole, or piece by piece."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any
+
+__all__ = ["Spoken", "cleaned", "read_json", "spoken"]
+
+# Never part of a text that somebody wrote; some servers refuse them.
+CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+TAGS = ("<think>", "<thinking>")
+# Some servers put the opening tag into the prompt, so that the reply has only the closing one, on a line of its own.
+ONLY_CLOSED = re.compile(r"\A.*?^\s*</think(?:ing)?>[ \t]*(?:\n|\Z)\s*", re.DOTALL | re.MULTILINE)
+FENCE = re.compile(r"```[ \t]*[\w+-]*[ \t]*\r?\n(.*?)```", re.DOTALL)
+
+
+def cleaned(prompt: str) -> str:
+    """Without control characters."""
+    return CONTROL.sub("", prompt)
+
+
+class Spoken:
+    """What a reader sees of a reply that comes in pieces: without leading `<think>` blocks, cut before the first stop word.
+
+    A tag in the middle of a text is part of what is said about it, and stays.
+    """
+
+    def __init__(self, stop: Sequence[str] = ()) -> None:
+        self._stop = [word for word in stop if word]
+        self._held = ""  # what may turn out to be a tag or a stop word
+        self._inside = ""  # the closing tag that is waited for
+        self._begun = self._ended = False
+
+    @property
+    def thinking(self) -> bool:
+        """A block was opened and not closed."""
+        return bool(self._inside)
+
+    def feed(self, piece: str) -> str:
+        """What can be shown now."""
+        if self._ended:
+            return ""
+        self._held += piece
+        if not self._begun and not self._lead():
+            return ""
+        return self._cut()
+
+    def end(self) -> str:
+        """What was held back, when nothing more comes."""
+        if self._ended or self._inside:
+            return ""
+        self._ended = True
+        return self._held
+
+    def _lead(self) -> bool:
+        """False while it cannot be said whether the text itself has begun."""
+        while True:
+            if self._inside:
+                before, found, after = self._held.partition(self._inside)
+                if not found:
+                    self._held = before[-len(self._inside) :]
+                    return False
+                self._held, self._inside = after, ""
+            text = self._held.lstrip()
+            if not text:
+                return False
+            opened = next((tag for tag in TAGS if text.startswith(tag)), "")
+            if not opened:
+                if any(tag.startswith(text) for tag in TAGS):
+                    return False
+                self._held, self._begun = text, True
+                return True
+            self._held, self._inside = text[len(opened) :], f"</{opened[1:]}"
+
+    def _cut(self) -> str:
+        text = self._held
+        places = [place for word in self._stop if (place := text.find(word)) >= 0]
+        if places:
+            self._ended = True
+            return text[: min(places)]
+        keep = max(
+            (n for word in self._stop for n in range(1, min(len(word), len(text) + 1)) if text.endswith(word[:n])), default=0
+        )
+        self._held = text[len(text) - keep :]
+        return text[: len(text) - keep]
+
+
+def spoken(text: str, stop: Sequence[str] = ()) -> str:
+    """A whole reply as a reader sees it; see `Spoken`."""
+    if not any(tag in text for tag in TAGS):
+        text = ONLY_CLOSED.sub("", text, count=1)
+    shown = Spoken(stop)
+    return shown.feed(text) + shown.end()
+
+
+def read_json(text: str) -> Any:
+    """The JSON value of a reply: all of it, or what stands in its first code fence, or the one object or list in its prose.
+
+    Raises:
+        ValueError: there is none, or more than one.
+    """
+    candidates = [text.strip(), *(found.strip() for found in FENCE.findall(text))]
+    for candidate in candidates[:2]:
+        try:
+            return json.loads(candidate, parse_constant=_refuse)
+        except ValueError as error:
+            wrong = error
+    starts = [place for place in (text.find("{"), text.find("[")) if place >= 0]
+    if not starts:
+        raise wrong
+    value, end = json.JSONDecoder(parse_constant=_refuse).raw_decode(text, min(starts))
+    if re.search(r"[{\[]", text[end:]):
+        raise ValueError("there is more than one JSON value in it")
+    return value
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is not JSON")
