@@ -25,8 +25,38 @@ def _floats(view: memoryview) -> list[float]:
     return list(view.tolist())
 
 
-def _pairs(items: Any, first: str, second: str) -> tuple[tuple[str, str], ...]:
-    return tuple((str(item.get(first) or ""), str(item.get(second) or "")) for item in items or ())
+def _object(data: Any, what: str) -> Mapping[str, Any]:
+    if not isinstance(data, Mapping):
+        raise ValueError(f"{what} is a JSON object, not {type(data).__name__}")
+    return data
+
+
+def _list(data: Mapping[str, Any], key: str) -> list[Any]:
+    """The items that are there; clients write null for a list, and for an item, that they do not use."""
+    items = data.get(key)
+    if items is not None and not isinstance(items, list | tuple):
+        raise ValueError(f"'{key}' is a list, not {type(items).__name__}")
+    return [item for item in items or () if item is not None]
+
+
+def _text(value: Any) -> str:
+    """A text as it is, nothing for null, any other value as JSON text."""
+    if isinstance(value, str):
+        return value
+    return "" if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def _pairs(data: Mapping[str, Any], key: str, first: str, second: str) -> tuple[tuple[str, str], ...]:
+    items = [_object(item, f"an item of '{key}'") for item in _list(data, key)]
+    return tuple((_text(item.get(first)), _text(item.get(second))) for item in items)
+
+
+def _embedding(data: Mapping[str, Any]) -> memoryview | None:
+    numbers = _list(data, "embedding")
+    try:
+        return vector(numbers) if numbers else None
+    except TypeError:
+        raise ValueError("'embedding' is a list of numbers") from None
 
 
 @attrs.frozen
@@ -67,14 +97,14 @@ class Document:
         """Reads a `Doc`; nulls and unknown keys are accepted."""
         if isinstance(data, str):
             return Document(data)
-        embedding = data.get("embedding")
+        doc = _object(data, "a document")
         return Document(
-            data.get("page_content") or "",
-            data.get("metadata") or {},
-            vector(embedding) if embedding else None,
-            data.get("embedding_model") or "",
-            data.get("score"),
-            data.get("type") or "Document",
+            _text(doc.get("page_content")),
+            _object(doc.get("metadata") or {}, "'metadata'"),
+            _embedding(doc),
+            _text(doc.get("embedding_model")),
+            doc.get("score"),
+            _text(doc.get("type")) or "Document",
         )
 
 
@@ -173,22 +203,23 @@ class Question:
         """Reads a `Question`; nulls and unknown keys are accepted. A plain string is one question."""
         if isinstance(data, str):
             return Question.of(data)
-        asked: list[dict[str, Any]] = [{"text": q} if isinstance(q, str) else q for q in data.get("questions") or ()]
-        vectors = [vector(q["embedding"]) for q in asked if q.get("embedding")]
+        told = _object(data, "a question")
+        asked = [{"text": q} if isinstance(q, str) else _object(q, "an item of 'questions'") for q in _list(told, "questions")]
+        vectors = [found for q in asked if (found := _embedding(q)) is not None]
         return Question(
-            texts=tuple(q.get("text") or "" for q in asked),
+            texts=tuple(_text(q.get("text")) for q in asked),
             embeddings=tuple(vectors) if len(vectors) == len(asked) else (),
             embedding_model=next((q["embedding_model"] for q in asked if q.get("embedding_model")), ""),
-            type=data.get("type") or "question",
-            filter={k: v for k, v in (data.get("filter") or {}).items() if v is not None},
-            role=data.get("role") or "",
-            expect_json=bool(data.get("expectJson")),
-            instructions=_pairs(data.get("instructions"), "subtitle", "instructions"),
-            examples=_pairs(data.get("examples"), "given", "result"),
-            history=_pairs(data.get("history"), "role", "content"),
-            context=tuple(str(c) for c in data.get("context") or ()),
-            goals=tuple(str(g) for g in data.get("goals") or ()),
-            documents=tuple(Document.from_json(d) for d in data.get("documents") or ()),
+            type=told.get("type") or "question",
+            filter={k: v for k, v in _object(told.get("filter") or {}, "'filter'").items() if v is not None},
+            role=_text(told.get("role")),
+            expect_json=bool(told.get("expectJson")),
+            instructions=_pairs(told, "instructions", "subtitle", "instructions"),
+            examples=_pairs(told, "examples", "given", "result"),
+            history=_pairs(told, "history", "role", "content"),
+            context=tuple(map(_text, _list(told, "context"))),
+            goals=tuple(map(_text, _list(told, "goals"))),
+            documents=tuple(map(Document.from_json, _list(told, "documents"))),
         )
 
 
@@ -202,3 +233,24 @@ class Answer:
     def text(self) -> str:
         """The content as text; a JSON value as JSON text, never as a repr."""
         return self.content if isinstance(self.content, str) else json.dumps(self.content, ensure_ascii=False)
+
+    def to_json(self) -> dict[str, Json]:
+        """The `Answer` of RocketRide's clients; on the lane, clients get the content alone."""
+        return {"answer": self.content, "expectJson": not isinstance(self.content, str)}
+
+    @staticmethod
+    def from_json(data: Any) -> Answer:
+        """Reads an `Answer`; any JSON value that is none is the content itself.
+
+        Raises:
+            ValueError: it says that it is JSON, and its text is not.
+        """
+        if not isinstance(data, Mapping) or not {"answer", "expectJson"} <= data.keys():
+            return Answer(data)
+        content = data["answer"]
+        if data["expectJson"] and isinstance(content, str):
+            try:
+                content = json.loads(content)
+            except ValueError as error:
+                raise ValueError(f"'answer' is to be JSON, and is not: {error}") from None
+        return Answer(content)

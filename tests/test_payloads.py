@@ -82,6 +82,51 @@ def test_nulls_and_unknown_keys_are_read(data: Mapping[str, Any]) -> None:
     assert Document.from_json({**data, "page_content": None}) == Document("")
 
 
+def test_nulls_in_lists_are_skipped_and_values_become_json_text() -> None:
+    read = Question.from_json(
+        {
+            "questions": [None, {"text": None}, {"text": "q", "embedding": None, "embedding_model": None}],
+            "history": [{"role": "user", "content": None}, None],
+            "examples": [{"given": {"a": 1}, "result": ["ü"]}],
+            "context": [{"k": None}, "c", None],
+            "documents": [None, {"page_content": "d", "metadata": None, "score": None, "highlight_score": 1, "tokens": 3}],
+        }
+    )
+    assert read.texts == ("", "q")
+    assert read.history == (("user", ""),)
+    assert read.examples == (('{"a": 1}', '["ü"]'),)
+    assert read.context == ('{"k": null}', "c")
+    assert read.documents == (Document("d"),)
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (7, "a question is a JSON object, not int"),
+        ({"history": {"role": "user"}}, "'history' is a list, not dict"),
+        ({"history": ["hi"]}, "an item of 'history' is a JSON object, not str"),
+        ({"questions": [3]}, "an item of 'questions' is a JSON object, not int"),
+        ({"questions": [{"text": "a", "embedding": ["x"]}]}, "'embedding' is a list of numbers"),
+        ({"documents": [[]]}, "a document is a JSON object, not list"),
+        ({"filter": [1]}, "'filter' is a JSON object, not list"),
+    ],
+)
+def test_what_is_no_question_says_what_is_wrong(data: Any, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        Question.from_json(data)
+
+
+def test_an_answer_is_read_and_written_as_clients_do() -> None:
+    assert Answer("a").to_json() == {"answer": "a", "expectJson": False}
+    assert Answer([1]).to_json() == {"answer": [1], "expectJson": True}
+    assert Answer.from_json({"answer": '{"a": null}', "expectJson": True}) == Answer({"a": None})
+    for content in ("text", {"a": 1}, [1, None], None, "7"):
+        assert Answer.from_json(Answer(content).to_json()) == Answer(content)
+    assert Answer.from_json({"answer": "what I found"}) == Answer({"answer": "what I found"})
+    with pytest.raises(ValueError, match="'answer' is to be JSON, and is not"):
+        Answer.from_json({"answer": "prose", "expectJson": True})
+
+
 def test_short_forms_are_read() -> None:
     assert Question.from_json("why?") == Question.of("why?")
     assert Question.from_json({"questions": ["a", {"text": "b"}]}).texts == ("a", "b")
