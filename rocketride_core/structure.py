@@ -25,6 +25,7 @@ __all__ = ["Field", "build", "class_problems", "fields_of", "keys_of"]
 
 # `Json` and `Arguments` name these; a config class need not import them.
 _LOCAL = {"Json": Any, "Sequence": Sequence, "Mapping": Mapping}
+SPARED = 5  # a shorter part of a hidden value in a message is chance
 _FIELDS: WeakKeyDictionary[type[Any], tuple[Field, ...]] = WeakKeyDictionary()
 
 
@@ -110,6 +111,27 @@ def build(
     return (None if made is BAD else made), builder.problems
 
 
+def _hidden(value: Any, hidden: bool) -> Iterable[Any]:
+    """The values inside that nobody may see."""
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from _hidden(item, hidden or looks_secret(str(key)))
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _hidden(item, hidden)
+    elif hidden or isinstance(value, Filled):
+        yield value
+
+
+def _tells(message: str, secrets: Iterable[Any]) -> bool:
+    """Does a message have a part of a value that nobody may see?"""
+    for value in secrets:
+        text = value.reveal() if isinstance(value, Secret) else str(value)
+        if any(text[n : n + SPARED] in message for n in range(max(1, len(text) - SPARED + 1)) if text):
+            return True
+    return False
+
+
 class _Builder:
     def __init__(self, paths: Mapping[str, str], component: str, file: str) -> None:
         self.paths, self.component, self.file = paths, component, file
@@ -125,6 +147,7 @@ class _Builder:
 
     def object(self, cls: type[Any], values: Mapping[str, Any], at: str, top: bool = False) -> Any:
         arguments: dict[str, Any] = {}
+        secrets: list[Any] = []
         failed = False
         fields = fields_of(cls)
         for field in fields:
@@ -146,14 +169,15 @@ class _Builder:
                 failed = True
                 continue
             arguments[field.argument] = made
+            secrets += [*_hidden(value, hidden), *([made] if hidden else [])]
         self.unknown(fields, values, at, top)
         if failed:
             return BAD
         try:
             return cls(**arguments)
         except (ValueError, TypeError) as error:
-            shown = any(isinstance(v, Filled) or looks_secret(k) for k, v in values.items()) or any(f.secret for f in fields)
-            self.add(at, "invalid-value", f"{cls.__name__} refuses these values{'' if shown else f': {error}'}")
+            shown = "" if _tells(str(error), secrets) else f": {error}"
+            self.add(at, "invalid-value", f"{cls.__name__} refuses these values{shown}")
             return BAD
 
     def constrained(self, made: Any, value: Any, field: Field, path: str, hidden: bool) -> bool:

@@ -15,7 +15,7 @@ from rocketride_core.profiles import resolve
 from rocketride_core.settings import ProviderRef, Secret, looks_secret, setting, setting_of
 from rocketride_core.spec import NodeSpec, Profile
 from rocketride_core.structure import build, class_problems, fields_of, keys_of
-from rocketride_core.variables import Variables
+from rocketride_core.variables import Filled, Variables
 
 
 class Color(enum.Enum):
@@ -345,13 +345,29 @@ class Picky:
         if value % 2 == 0:
             raise ValueError(f"{value} is even")
 
+    @password.validator  # type: ignore[attr-defined, untyped-decorator, unused-ignore]
+    def _long(self, _attribute: Any, value: str) -> None:
+        if len(value) == 7:
+            raise ValueError(f"{value[:5]}… is too short")
+
 
 def test_validators_of_the_class_are_heard() -> None:
     assert [(p.path, p.message) for p in build(Picky, {"n": 2}, at="$.c")[1]] == [
         ("$.c", "Picky refuses these values: 2 is even")
     ]
-    (problem,) = build(Picky, {"n": 2, "password": "x"})[1]
-    assert problem.message == "Picky refuses these values"
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"n": 2, "password": "x"}, "Picky refuses these values: 2 is even"),
+        ({"n": 3, "password": "hunter2"}, "Picky refuses these values"),
+        ({"n": Filled("2")}, "Picky refuses these values"),
+    ],
+)
+def test_what_a_class_says_is_told_unless_it_tells_a_hidden_value(values: dict[str, Any], message: str) -> None:
+    (problem,) = build(Picky, values)[1]
+    assert problem.message == message
 
 
 @attrs.frozen(kw_only=True)
