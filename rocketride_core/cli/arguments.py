@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 __all__ = ["COMMANDS", "PROGRAM", "Usage", "build", "parse"]
 
 PROGRAM = "rocketride-core"
-COMMANDS = {"run": "run", "check": "check", "nodes": "nodes", "schema": "schema", "help": "extra"}
+COMMANDS = {"run": "run", "chat": "chat", "check": "check", "nodes": "nodes", "schema": "schema", "help": "extra"}
 
 
 class Usage(Exception):
@@ -36,6 +36,7 @@ def _built(plugins: Sequence[str] = ()) -> tuple[argparse.ArgumentParser, Mappin
     parser.add_argument("--debug", action="store_true", help="show tracebacks")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command")
     _run(commands.add_parser("run", help="run a pipeline over files, folders, standard input or questions"))
+    _chat(commands.add_parser("chat", help="talk with a pipeline: it answers each line, and knows what was said"))
     _check(commands.add_parser("check", help="say everything that is wrong with .pipe files"))
     _nodes(commands.add_parser("nodes", help="list the installed nodes, or show one"))
     schema = commands.add_parser("schema", help="print the JSON Schema of .pipe files, with the installed nodes, for editors")
@@ -85,6 +86,35 @@ def _run(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--timeout", metavar="SECONDS", type=_seconds, help="limit for each object")
     parser.add_argument("--json", action="store_true", help="print one JSON object a line, each as it finishes")
+    _traced(parser)
+
+
+def _chat(parser: argparse.ArgumentParser) -> None:
+    parser.description = (
+        "On a terminal it prompts; /help shows what can be typed. Else each line of standard input is a question as it stands."
+    )
+    parser.add_argument("pipe", metavar="PIPE", help="a .pipe file that takes questions and gives answers")
+    parser.add_argument("--question", metavar="TEXT", action="append", default=[], help="ask this and end; may be given again")
+    parser.add_argument("-i", "--interactive", action="store_true", help="go on with standard input after --question")
+    parser.add_argument("--session", metavar="FILE", help="go on with the conversation in this file, and keep it there")
+    parser.add_argument(
+        "--history", metavar="N", type=_turns, default=50, help="turns of the conversation that go with a question (default: 50)"
+    )
+    _pipe(parser)
+    parser.add_argument("--timeout", metavar="SECONDS", type=_seconds, help="limit for each answer")
+    parser.add_argument(
+        "--stream",
+        action=argparse.BooleanOptionalAction,
+        help="print words as they come, or whole answers only (default: as they come on a terminal)",
+    )
+    parser.add_argument("--json", action="store_true", help="print one JSON object a line, one for each question")
+    parser.add_argument(
+        "-v", "--verbose", action="store_true", help="show thinking where standard error is no terminal too, and what was used"
+    )
+    _traced(parser)
+
+
+def _traced(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--trace",
         metavar="LEVEL",
@@ -113,6 +143,13 @@ def _count(text: str) -> int:
     number = int(text)
     if number < 0:
         raise argparse.ArgumentTypeError("a number of workers is 0 or more")
+    return number
+
+
+def _turns(text: str) -> int:
+    number = int(text)
+    if number < 0:
+        raise argparse.ArgumentTypeError("a number of turns is 0 or more")
     return number
 
 
