@@ -59,6 +59,7 @@ class LLMError(RocketRideError):
         status: of the HTTP reply, 0 where there was none.
         retry_after: seconds after which the vendor wants to be asked again, None where it did not say.
         attempts: how often it was asked, the last time included.
+        sentence: in place of the kind's usual one, where that would not be true: of a key that was never sent, say.
     """
 
     def __init__(
@@ -70,8 +71,9 @@ class LLMError(RocketRideError):
         model: str = "",
         status: int = 0,
         retry_after: float | None = None,
+        sentence: str = "",
     ) -> None:
-        self.kind, self.detail, self.vendor, self.model = kind, detail, vendor, model
+        self.kind, self.detail, self.vendor, self.model, self.sentence = kind, detail, vendor, model, sentence
         self.status, self.retry_after, self.component, self.attempts = status, retry_after, "", 1
         super().__init__(kind, detail)
 
@@ -81,7 +83,7 @@ class LLMError(RocketRideError):
         return self.kind in PASSING
 
     def __str__(self) -> str:
-        said = SENTENCES[self.kind].format(vendor=self.vendor, model=self.model)
+        said = self.sentence or SENTENCES[self.kind].format(vendor=self.vendor, model=self.model)
         told = " ".join(self.detail.split())
         if told:
             said += f": {told[:LONGEST]}{'…' if len(told) > LONGEST else ''}"
