@@ -48,7 +48,7 @@ def pool() -> Iterator[anthropic.Anthropic]:
 
 @pytest.fixture
 def client(server: ScriptedServer, pool: anthropic.Anthropic) -> anthropic.Anthropic:
-    return pool.with_options(base_url=server.base_url("anthropic"), api_key="k")
+    return pool.with_options(base_url=server.base_url("anthropic"))
 
 
 def ask(client: anthropic.Anthropic, text: str = "Hi", **more: Any) -> Any:
@@ -75,7 +75,7 @@ def test_a_text(server: ScriptedServer, client: anthropic.Anthropic) -> None:
     assert ask(client).stop_reason == "max_tokens"
     request = server.requests[0]
     assert (request.wire, request.path, request.prompt, request.question) == ("anthropic", "/v1/messages", "Be kind\nHi", "Hi")
-    assert request.headers["x-api-key"] == "k"
+    assert request.headers["authorization"] == "Bearer k"
     assert not server.unexpected
 
 

@@ -11,6 +11,8 @@ From the shell: `python -m rocketride_llm.testing --script FILE`. Needs the stan
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from .failures import (
     bad_key,
     content_refused,
@@ -28,9 +30,13 @@ from .request import Call, Reply, Request
 from .script import Rule, Script, load_script
 from .server import ScriptedServer
 from .steps import CallTools, Drop, Echo, Fail, FailMidway, Hang, Malformed, PlainStep, Say, Step, Think, Usage
-from .wires import Answer, Piece, Wire, register_wire
+from .wires import Answer, Piece, Wire, register_wire, unregister_wire
+
+if TYPE_CHECKING:
+    from .suite import LLMSuite
 
 __all__ = [
+    "LLMSuite",
     "ScriptedServer",
     "Script",
     "Rule",
@@ -61,8 +67,17 @@ __all__ = [
     "overloaded",
     "Wire",
     "register_wire",
+    "unregister_wire",
     "Answer",
     "Piece",
     "Reply",
     "Call",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "LLMSuite":  # needs pytest, which who only serves a script may not have
+        from .suite import LLMSuite
+
+        return LLMSuite
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

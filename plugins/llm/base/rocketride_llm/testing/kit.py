@@ -93,6 +93,7 @@ class SuiteKit:
     extra: further settings.
     environment: variables that the vendor's library reads; they must change nothing.
     cached: the vendor says how many tokens it had read before.
+    streams: it asks for a stream where tokens are wanted; otherwise they come at once, with the answer.
     """
 
     node: ClassVar[type[LLMNode[Any]]]
@@ -101,6 +102,7 @@ class SuiteKit:
     extra: ClassVar[Mapping[str, Any]] = {}
     environment: ClassVar[Mapping[str, str]] = {}
     cached: ClassVar[bool] = True
+    streams: ClassVar[bool] = True
 
     def config(self, server: ScriptedServer, **more: Any) -> dict[str, Any]:
         """As in a `.pipe`: fast, and pointed at the scripted server."""

@@ -90,6 +90,9 @@ class Faults(SuiteKit):
     )
     def test_an_answer_that_has_begun_is_not_asked_for_again(self, step: Any, kind: str) -> None:
         result, tokens, chats = self.asked(step, Say("Said twice."), streamed=True, timeout=0.5)
+        if not self.streams:
+            assert not any(chat.stream for chat in chats)
+            return
         assert (self.cause(result).kind, len(chats)) == (kind, 1)
         assert tokens
         assert "Said twice." not in tokens

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any, ClassVar, Protocol
 
 import attrs
@@ -12,7 +13,7 @@ import attrs
 from ..request import Reply, Request
 from ..steps import Fail
 
-__all__ = ["Answer", "Piece", "Wire", "body_of", "event", "register_wire", "text_of", "wire_for", "wires"]
+__all__ = ["Answer", "Piece", "Wire", "body_of", "event", "register_wire", "text_of", "unregister_wire", "wire_for", "wires"]
 
 
 @attrs.frozen
@@ -125,23 +126,29 @@ def bearer(headers: Mapping[str, str]) -> str | None:
     return token.strip() if scheme.lower() == "bearer" else None
 
 
-_wires: dict[str, Wire] = {}
+_added: dict[str, Wire] = {}
 
 
 def register_wire(wire: Wire) -> None:
     """Adds a protocol, or takes the place of the one with its name. The last one registered is asked first."""
-    _wires.pop(wire.name, None)
-    _wires[wire.name] = wire
+    _added.pop(wire.name, None)
+    _added[wire.name] = wire
+    wires.cache_clear()
 
 
+def unregister_wire(name: str) -> None:
+    """Takes a registered protocol away again; one of ours that it stood for is back."""
+    del _added[name]
+    wires.cache_clear()
+
+
+@cache
 def wires() -> Mapping[str, Wire]:
     """The protocols by name."""
-    if not _wires:
-        from . import anthropic, ollama, openai
+    from . import anthropic, ollama, openai
 
-        for wire in (openai.OpenAIWire(), ollama.OllamaWire(), anthropic.AnthropicWire()):
-            _wires.setdefault(wire.name, wire)
-    return _wires
+    ours: tuple[Wire, ...] = (openai.OpenAIWire(), ollama.OllamaWire(), anthropic.AnthropicWire())
+    return {wire.name: wire for wire in ours if wire.name not in _added} | _added
 
 
 def wire_for(method: str, path: str, headers: Mapping[str, str]) -> tuple[Wire, str] | None:
