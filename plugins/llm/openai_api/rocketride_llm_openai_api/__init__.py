@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: MIT
+"""rocketride_llm_openai_api: the node `llm_openai_api`, and what other vendors with an OpenAI-compatible API build on.
+
+Such a vendor subclasses `CompatibleNode` and says where its server is; see `rocketride_llm_openai` for one.
+"""
+
+from __future__ import annotations
+
+from .backend import ChatCompletions
+from .node import CompatibleConfig, CompatibleNode, OpenAIAPI
+
+__all__ = ["ChatCompletions", "CompatibleConfig", "CompatibleNode", "OpenAIAPI"]

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: MIT
+"""Chat Completions by the official client."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+from rocketride_llm import LLMError, Reply, Request
+
+from .explaining import explain, read_error
+from .reading import Gathering, whole
+from .sending import body, refused_parameter
+
+if TYPE_CHECKING:
+    from openai import AsyncOpenAI
+
+__all__ = ["ChatCompletions"]
+
+
+class ChatCompletions:
+    """A `rocketride_llm.Backend`.
+
+    An optional parameter that the server refuses is left out from then on, so that new models and simple servers work.
+
+    Parameters:
+        client: is closed with the backend.
+        extra: sent in the body beside what is Chat Completions', a vendor's own parameters for one.
+    """
+
+    def __init__(self, client: AsyncOpenAI, model: str, extra: Mapping[str, Any] | None = None) -> None:
+        from openai import Omit
+
+        self._client, self._model, self._extra = client, model, dict(extra or {})
+        self._headers = {} if client.api_key else {"Authorization": Omit()}
+        self._refused: set[str] = set()
+
+    async def chat(self, request: Request, on_text: Callable[[str], None] | None, /) -> Reply:
+        from openai import APIStatusError
+
+        while True:
+            sent = body(self._model, request, self._refused, stream=on_text is not None)
+            try:
+                if on_text is None:
+                    return whole(await self._create(sent))
+                return await self._streamed(sent, on_text)
+            except APIStatusError as error:
+                refused = None
+                if error.status_code in (400, 422):
+                    refused = refused_parameter(read_error(error.body)[0], error.param, sent)
+                if refused is None:
+                    raise
+                self._refused.add(refused)
+
+    def explain(self, error: Exception, /) -> LLMError | None:
+        return explain(error, str(self._client.base_url).rstrip("/"))
+
+    async def close(self) -> None:
+        await self._client.close()
+
+    async def _create(self, sent: Mapping[str, Any]) -> Any:
+        create = cast(Any, self._client.chat.completions.create)
+        return await create(**sent, extra_headers=self._headers, extra_body=self._extra or None)
+
+    async def _streamed(self, sent: Mapping[str, Any], on_text: Callable[[str], None]) -> Reply:
+        gathering = Gathering()
+        async with await self._create(sent) as stream:
+            kind = stream.response.headers.get("content-type", "").partition(";")[0].strip().lower()
+            if kind == "application/json":  # a server that cannot stream
+                reply = whole(json.loads(await stream.response.aread()))
+                if reply.finish != "refused":
+                    on_text(reply.text)
+                return reply
+            if kind == "text/html":
+                raise LLMError("bad-reply", "it is a web page")
+            async for chunk in stream:
+                if text := gathering.feed(chunk):
+                    on_text(text)
+        return gathering.reply()

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: MIT
+"""A request in the words of Chat Completions, without the parameters that its model does not take."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from rocketride_core import Message
+from rocketride_llm import Request
+
+__all__ = ["OPTIONAL", "body", "reasons", "refused_parameter"]
+
+OPTIONAL = ("max_completion_tokens", "max_tokens", "stop", "stream_options", "temperature")
+MOST_STOPS = 4
+REASONING = re.compile(r"(o\d|gpt-[5-9])(?!.*chat)")
+REFUSAL = re.compile(
+    r"unsupported|not support|unrecogni[sz]ed|unknown|not permitted|extra_forbidden|unexpected|not allowed|only the default",
+    re.IGNORECASE,
+)
+# More than the model can say: without a limit it says as much as it can.
+TOO_MUCH = re.compile(r"too large|at most|maximum allowed number of output", re.IGNORECASE)
+LIMITS = ("max_completion_tokens", "max_tokens")
+
+
+def reasons(model: str) -> bool:
+    """OpenAI's reasoning models (o1, o3, o4, gpt-5 and later), also behind a gateway: they take no temperature and no stop words.
+
+    `gpt-5-chat-latest` and its like are ordinary.
+    """
+    return REASONING.match(model.rpartition("/")[2].removeprefix("ft:")) is not None
+
+
+def body(model: str, request: Request, refused: Collection[str], *, stream: bool) -> dict[str, Any]:
+    """What `chat.completions.create` is called with.
+
+    Parameters:
+        refused: of `OPTIONAL`, what this model or server does not take.
+    """
+    limit = "max_tokens" if not reasons(model) and "max_tokens" not in refused else "max_completion_tokens"
+    if limit in refused:
+        limit = "max_tokens"
+    optional: dict[str, Any] = {limit: request.max_tokens}
+    if not reasons(model):
+        if request.temperature is not None:
+            optional["temperature"] = request.temperature
+        if request.stop:
+            optional["stop"] = list(request.stop[:MOST_STOPS])
+    if stream:
+        optional["stream_options"] = {"include_usage": True}
+    sent: dict[str, Any] = {"model": model, "messages": [_message(one) for one in request.messages]}
+    sent |= {name: value for name, value in optional.items() if name not in refused}
+    if request.tools:
+        sent["tools"] = [
+            {
+                "type": "function",
+                "function": {
+                    "name": tool.name,
+                    "description": tool.description,
+                    "parameters": {"type": "object", "properties": {}} | _plain(tool.input_schema),
+                },
+            }
+            for tool in request.tools
+        ]
+    return sent | ({"stream": True} if stream else {})
+
+
+def refused_parameter(said: str, param: str | None, sent: Collection[str]) -> str | None:
+    """The parameter of `OPTIONAL` that a server complains about; None where it complains about something else.
+
+    Parameters:
+        said: the error's code and message.
+        param: the one that it names, OpenAI's way.
+        sent: what was sent; nothing else is found.
+    """
+    refused, too_much = REFUSAL.search(said), TOO_MUCH.search(said)
+    candidates = [name for name in OPTIONAL if name in sent and (refused or (too_much and name in LIMITS))]
+    named = (param or "").partition(".")[0]
+    if named in candidates:
+        return named
+    for name in candidates:
+        # `stop` is a word of plain English too.
+        marked = rf"(['\"`.:]\s?){name}\b" if name == "stop" else rf"\b{name}\b"
+        if re.search(marked, said):
+            return name
+    return None
+
+
+def _message(message: Message) -> dict[str, Any]:
+    if message.role == "tool":
+        return {"role": "tool", "tool_call_id": message.call_id, "content": message.content}
+    if not message.calls:
+        return {"role": message.role, "content": message.content}
+    # Servers read the arguments back with a JSON parser, so what was broken is left out; the call's result says what was wrong.
+    calls = [
+        {
+            "id": call.id,
+            "type": "function",
+            "function": {"name": call.name, "arguments": json.dumps(_plain(call.arguments), ensure_ascii=False)},
+        }
+        for call in message.calls
+    ]
+    return {"role": message.role, "content": message.content or None, "tool_calls": calls}
+
+
+def _plain(value: Any) -> Any:
+    """Mappings and sequences of any class as what a JSON writer takes."""
+    if isinstance(value, Mapping):
+        return {key: _plain(one) for key, one in value.items()}
+    return [_plain(one) for one in value] if isinstance(value, list | tuple) else value
