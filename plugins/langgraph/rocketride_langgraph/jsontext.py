@@ -62,7 +62,7 @@ def _plain(value: Any, at: str, around: tuple[int, ...]) -> Any:
     if isinstance(value, Secret | SecretBytes):
         return "***"
     if isinstance(value, bytes | bytearray):
-        raise NotJson(f"{at}: {kind.__qualname__} has no JSON form; return a text, such as base64")
+        raise NotJson(f"{at}: {kind.__name__} has no JSON form; return a text, such as base64")
     if id(value) in around:
         raise NotJson(f"{at}: the value contains itself")
     return _composed(value, at, (*around, id(value)))
@@ -80,7 +80,7 @@ def _composed(value: Any, at: str, around: tuple[int, ...]) -> Any:
         return str(value)
     kind = type(value)
     if isinstance(value, type) or inspect.isgenerator(value):
-        raise NotJson(f"{at}: {kind.__qualname__} has no JSON form; return plain values")
+        raise NotJson(f"{at}: {kind.__name__} has no JSON form; return plain values")
     if isinstance(value, BaseModel):
         return _plain(_leaf(value, at), at, around)
     if attrs.has(kind):
@@ -98,7 +98,7 @@ def _leaf(value: Any, at: str) -> Any:
     try:
         return to_jsonable_python(value)
     except (PydanticSerializationError, ValueError) as error:
-        kind = type(value).__qualname__
+        kind = type(value).__name__
         why = f" ({error})" if isinstance(value, BaseModel) else ""
         raise NotJson(f"{at}: {kind} has no JSON form{why}; return plain values, a dataclass or a pydantic model") from error
 
@@ -118,4 +118,4 @@ def _key(key: Any, at: str) -> str:
         return made
     if made is None or isinstance(made, bool | int | float):
         return json.dumps(made)
-    raise NotJson(f"{at}: a JSON object has text keys, not {type(key).__qualname__}")
+    raise NotJson(f"{at}: a JSON object has text keys, not {type(key).__name__}")

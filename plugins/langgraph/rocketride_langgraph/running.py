@@ -6,11 +6,12 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
 from contextvars import copy_context
+from functools import partial
 from queue import Empty, SimpleQueue
-from threading import Thread
+from threading import Lock, Thread
 from typing import Any, TypeVar
 
 import attrs
@@ -73,29 +74,36 @@ def run_jobs(jobs: Sequence[Job], most: int, stops: Callable[[BaseException], bo
     """
     if len(jobs) == 1 and jobs[0].inline and jobs[0].limit is None:
         return [_checked(_outcome(lambda: copy_context().run(jobs[0].work)))]
-    finished: SimpleQueue[tuple[int, Outcome]] = SimpleQueue()
-    todo, running, outcomes = deque(range(len(jobs))), dict[int, float | None](), dict[int, Outcome]()
-    while todo or running:
-        while todo and len(running) < most:
-            number = todo.popleft()
-            limit = jobs[number].limit
-            running[number] = None if limit is None else time.monotonic() + limit
-            _begin(number, jobs[number], finished)
-        ends = [end for end in running.values() if end is not None]
-        try:
-            number, outcome = finished.get(timeout=max(0.0, min(ends) - time.monotonic()) if ends else None)
-        except Empty:
-            now = time.monotonic()
-            over = [number for number, end in running.items() if end is not None and end <= now]
-            done = [(number, Outcome(error=late(jobs[number].name, jobs[number].limit or 0))) for number in over]
-        else:
-            done = [(number, outcome)] if number in running else []
-        for number, outcome in done:
-            del running[number]
-            outcomes[number] = _checked(outcome)
-            if outcome.error is not None and stops(outcome.error):
-                todo.clear()
+    turn = _Turn(jobs, stops)
+    for _ in range(min(most, len(jobs))):
+        if not turn.todo:  # quick calls are over before a thread for each would have started
+            break
+        turn.work()
+    try:
+        outcomes = _gathered(turn, jobs)
+    except BaseException:  # of a job, or Ctrl-C: what runs is left to itself, nothing more is begun
+        turn.stop()
+        raise
     return [outcomes[number] for number in sorted(outcomes)]
+
+
+def _gathered(turn: _Turn, jobs: Sequence[Job]) -> dict[int, Outcome]:
+    ends, outcomes = dict[int, float](), dict[int, Outcome]()
+    while not turn.over(outcomes):
+        try:
+            number, outcome = turn.said.get(timeout=max(0.0, min(ends.values()) - time.monotonic()) if ends else None)
+        except Empty:
+            number = min(ends, key=ends.__getitem__)
+            outcome = turn.settled(Outcome(error=late(jobs[number].name, jobs[number].limit or 0)))
+            turn.work(instead=number)
+        if number in outcomes:  # it came after all
+            continue
+        if outcome is None:
+            ends[number] = time.monotonic() + (jobs[number].limit or 0)
+            continue
+        ends.pop(number, None)
+        outcomes[number] = _checked(outcome)
+    return outcomes
 
 
 def _checked(outcome: Outcome) -> Outcome:
@@ -104,10 +112,55 @@ def _checked(outcome: Outcome) -> Outcome:
     return outcome
 
 
-def _begin(number: int, job: Job, finished: SimpleQueue[tuple[int, Outcome]]) -> None:
-    context = copy_context()
-    target = lambda: finished.put((number, _outcome(lambda: context.run(job.work))))  # noqa: E731
-    Thread(target=target, name=f"rocketride-tool-{job.name}", daemon=True).start()
+class _Turn:
+    """Jobs, and the threads that take them one after the other."""
+
+    def __init__(self, jobs: Sequence[Job], stops: Callable[[BaseException], bool]) -> None:
+        self._jobs, self._stops = jobs, stops
+        self._context = copy_context()
+        self._lock = Lock()
+        self._begun: set[int] = set()
+        self._given_up: set[int] = set()
+        self.todo = deque(range(len(jobs)))
+        self.said: SimpleQueue[tuple[int, Outcome | None]] = SimpleQueue()  # an outcome, or None: it has begun and has a limit
+
+    def work(self, instead: int | None = None) -> None:
+        """One more thread; in place of the one that hangs in a job."""
+        if instead is not None:
+            self._given_up.add(instead)
+        Thread(target=self._serve, name="rocketride-tools", daemon=True).start()
+
+    def _serve(self) -> None:
+        while (number := self._next()) is not None:
+            job = self._jobs[number]
+            if job.limit is not None:
+                self.said.put((number, None))
+            self.said.put((number, self.settled(_outcome(partial(self._context.copy().run, job.work)))))
+            if number in self._given_up:
+                return
+
+    def settled(self, outcome: Outcome) -> Outcome:
+        """The outcome, after which nothing is begun where it says so."""
+        error = outcome.error
+        if error is not None and (not isinstance(error, Exception) or self._stops(error)):
+            self.stop()
+        return outcome
+
+    def _next(self) -> int | None:
+        with self._lock:
+            if not self.todo:
+                return None
+            number = self.todo.popleft()
+            self._begun.add(number)
+            return number
+
+    def over(self, outcomes: Mapping[int, Outcome]) -> bool:
+        with self._lock:
+            return not self.todo and len(outcomes) == len(self._begun)
+
+    def stop(self) -> None:
+        with self._lock:
+            self.todo.clear()
 
 
 async def in_thread(work: Callable[[], Any]) -> Any:

@@ -4,6 +4,8 @@
 import asyncio
 import contextvars
 import json
+import os
+import signal
 import threading
 import time
 from collections.abc import Callable
@@ -334,7 +336,9 @@ def test_nothing_is_begun_after_an_error_that_is_raised() -> None:
         return n
 
     with pytest.raises(ValueError, match="no such file"):
-        ToolExecutor([note, fail], on_error="raise", max_concurrency=1)(asked(("note", {"n": 1}), ("fail", {}), ("note", {"n": 2})))
+        ToolExecutor([note, fail], on_error="raise", max_concurrency=1)(
+            asked(("note", {"n": 1}), ("fail", {}), ("note", {"n": 2}))
+        )
     assert begun == [1]
 
 
@@ -398,6 +402,25 @@ async def test_what_is_no_exception_ends_the_run_at_once(calls: int) -> None:
         await executor.ainvoke(given)
     assert time.monotonic() - start < 10
     hanging.set()
+
+
+def test_ctrl_c_waits_for_no_call_and_begins_no_other() -> None:
+    release, begun = threading.Event(), list[int]()
+
+    def hang(n: int) -> None:
+        """Hang, the second with Ctrl-C."""
+        begun.append(n)
+        if n == 1:
+            os.kill(os.getpid(), signal.SIGINT)
+        release.wait(20)
+
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        ToolExecutor([hang], max_concurrency=2)(asked(*(("hang", {"n": n}) for n in range(4))))
+    assert time.monotonic() - start < 10
+    release.set()
+    time.sleep(0.05)
+    assert sorted(begun) == [0, 1]
 
 
 async def test_a_tool_that_hangs_is_given_up() -> None:

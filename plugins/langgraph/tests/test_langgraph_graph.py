@@ -221,7 +221,10 @@ def forget() -> Any:
 
 async def test_a_tool_may_update_the_state() -> None:
     app = of_session(ToolExecutor([promote, weather]))
-    given = {"messages": [asks(("weather", {"city": "Rom"}), ("promote", {"name": "bob"}), ("weather", {"city": "Köln"}))], "user": "ann"}
+    given = {
+        "messages": [asks(("weather", {"city": "Rom"}), ("promote", {"name": "bob"}), ("weather", {"city": "Köln"}))],
+        "user": "ann",
+    }
     for done in (app.invoke(given), await app.ainvoke(given)):
         assert done["user"] == "bob"
         assert [m.name for m in done["messages"][1:]] == ["weather", "promote", "weather"]
@@ -254,7 +257,9 @@ def test_it_takes_what_send_brings() -> None:
     graph.add_node("start", lambda state: {})
     graph.add_edge(START, "start")
     graph.add_conditional_edges(
-        "start", lambda state: [Send("tools", [{**call, "type": "tool_call"}]) for call in state["messages"][-1].tool_calls], ["tools"]
+        "start",
+        lambda state: [Send("tools", [{**call, "type": "tool_call"}]) for call in state["messages"][-1].tool_calls],
+        ["tools"],
     )
     done = graph.compile().invoke({"messages": [asks(("weather", {"city": "Rom"}), ("weather", {"city": "Köln"}))]})
     assert [json.loads(m.content)["city"] for m in done["messages"][1:]] == ["Rom", "Köln"]

@@ -2,14 +2,14 @@
 """Results as JSON text: valid, readable, and nothing lost in silence."""
 
 import dataclasses
-import datetime
+import datetime as dt
 import decimal
 import enum
 import json
 import pathlib
 import uuid
-from collections import OrderedDict, deque, namedtuple
-from typing import Any
+from collections import OrderedDict, deque
+from typing import Any, NamedTuple
 
 import attrs
 import pytest
@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from langchain_core.documents import Document as LangChainDocument
 from pydantic import BaseModel, ConfigDict, SecretStr
 
-from rocketride_core import Answer, Document, Question, Secret
+from rocketride_core import Document, Question, Secret
 from rocketride_langgraph import NotJson, json_text
 
 numpy = pytest.importorskip("numpy")
@@ -41,7 +41,7 @@ class Place:
 @dataclasses.dataclass
 class Trip:
     places: list[Place]
-    start: datetime.date
+    start: dt.date
 
 
 class Model(BaseModel):
@@ -51,9 +51,12 @@ class Model(BaseModel):
     key: SecretStr = SecretStr("hidden")
 
 
-Point = namedtuple("Point", "x y")
+class Point(NamedTuple):
+    x: int
+    y: int
 
-DAY = datetime.date(2026, 3, 1)
+
+DAY = dt.date(2026, 3, 1)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +69,7 @@ DAY = datetime.date(2026, 3, 1)
         (10**30, str(10**30)),
         (0.1, "0.1"),
         ({"a": [1, (2, 3)]}, '{"a": [1, [2, 3]]}'),
-        ({1: "a", None: "b", True: "c"}, '{"true": "c", "null": "b"}'),
+        ({True: "a", None: "b"}, '{"true": "a", "null": "b"}'),
         ({2: "a", 1.5: "b"}, '{"2": "a", "1.5": "b"}'),
         ({DAY: 1, Colour.RED: 2}, '{"2026-03-01": 1, "red": 2}'),
         (OrderedDict(a=1), '{"a": 1}'),
@@ -77,9 +80,9 @@ DAY = datetime.date(2026, 3, 1)
         (Point(1, 2), "[1, 2]"),
         ([float("nan"), float("inf"), -float("inf")], "[null, null, null]"),
         (DAY, '"2026-03-01"'),
-        (datetime.datetime(2026, 3, 1, 12, tzinfo=datetime.UTC), '"2026-03-01T12:00:00Z"'),
-        (datetime.time(1, 2), '"01:02:00"'),
-        (datetime.timedelta(days=1, seconds=30), '"P1DT30S"'),
+        (dt.datetime(2026, 3, 1, 12, tzinfo=dt.UTC), '"2026-03-01T12:00:00Z"'),
+        (dt.time(1, 2), '"01:02:00"'),
+        (dt.timedelta(days=1, seconds=30), '"P1DT30S"'),
         (uuid.UUID(int=7), '"00000000-0000-0000-0000-000000000007"'),
         (pathlib.PurePosixPath("a/b.txt"), '"a/b.txt"'),
         (pathlib.Path("c"), '"c"'),
@@ -91,7 +94,6 @@ DAY = datetime.date(2026, 3, 1)
         (Secret("hidden"), '"***"'),
         (SecretStr("hidden"), '"**********"'),
         (Document("text", {"objectId": "o"}, score=0.5), '{"type": "Document", "page_content": "text", "score": 0.5, "metadata": {"objectId": "o"}}'),
-        (Answer({"a": 1}), '{"content": {"a": 1}}'),
         (LangChainDocument("text"), '{"id": null, "metadata": {}, "page_content": "text", "type": "Document"}'),
         (numpy.float32(0.5), "0.5"),
         (numpy.float64("nan"), "null"),
