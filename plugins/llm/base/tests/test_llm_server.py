@@ -86,7 +86,7 @@ def test_the_official_client_does_not_repeat_what_the_script_has_no_step_for() -
 
 
 def test_rules_come_before_steps_and_by_their_order() -> None:
-    rules = [
+    rules: list[Any] = [
         Rule("twice", Say("first"), times=1),
         Rule("twice", Say("second")),
         Rule("^whole$", Say("question"), where="question"),
@@ -120,7 +120,7 @@ def test_steps_that_are_none_are_refused_when_they_are_given() -> None:
     with pytest.raises(TypeError, match="not 'hello'"):
         ScriptedServer(["hello"])  # type: ignore[list-item]
     with pytest.raises(TypeError):
-        ScriptedServer([Say])
+        ScriptedServer([Say])  # type: ignore[list-item]
     with ScriptedServer() as server, pytest.raises(TypeError):
         server.add(3)  # type: ignore[arg-type]
 
@@ -395,7 +395,7 @@ def test_it_ends_at_once_and_leaves_nothing() -> None:
         for one in asked:
             with pytest.raises((OSError, http.client.HTTPException)):
                 one.result(timeout=5)
-    assert took < 0.5
+    assert took < 1
     assert {request.wait() for request in server.chats} == {"server closed"}
     idle.close()
     silent.close()

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """The scripted server, spoken to by OpenAI's own client."""
 
-import itertools
 import json
 import time
 from collections.abc import Iterator
@@ -217,13 +216,12 @@ def test_the_message_of_a_failure(server: ScriptedServer, client: openai.OpenAI)
 
 @pytest.mark.parametrize("form", ["seconds", "ms", "date"])
 def test_the_client_comes_again_when_it_is_told_to(server: ScriptedServer, form: Any) -> None:
-    server.add(rate_limited(1 if form == "date" else 0.3, form), Say("Now"))
+    server.add(rate_limited(1 if form == "date" else 0.6, form), Say("Now"))
     with openai.OpenAI(base_url=server.base_url("openai"), api_key="k", max_retries=1) as client:
         assert ask(client).choices[0].message.content == "Now"
     first, second = server.requests
     waited = second.time - first.time
-    # A date has whole seconds; without the header the client would come after 0.375 s at the least.
-    assert (0.3 <= waited < 0.37) if form != "date" else waited > 0.5
+    assert waited >= 0.6, "without the header the client would wait for half a second at most"
 
 
 def test_a_hang_ends_with_the_clients_patience(server: ScriptedServer, client: openai.OpenAI) -> None:
@@ -304,8 +302,8 @@ def test_delays(server: ScriptedServer, client: openai.OpenAI) -> None:
             if chunk.choices[0].delta.content:
                 times.append(time.monotonic() - began)
     assert times[0] >= 0.1
-    assert all(after - before >= 0.05 for before, after in itertools.pairwise(times))
     assert times[-1] >= 0.3
+    assert times[-1] - times[0] >= 0.1, "piece by piece"
 
 
 def test_embeddings(server: ScriptedServer, client: openai.OpenAI) -> None:

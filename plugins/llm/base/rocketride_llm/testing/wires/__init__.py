@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Any, ClassVar, Protocol
+from typing import Any, Protocol
 
 import attrs
 
@@ -43,9 +43,12 @@ class Wire(Protocol):
         stream_type: the content type of a stream.
     """
 
-    name: ClassVar[str]
-    base_path: ClassVar[str]
-    stream_type: ClassVar[str]
+    @property
+    def name(self) -> str: ...
+    @property
+    def base_path(self) -> str: ...
+    @property
+    def stream_type(self) -> str: ...
 
     def operation(self, method: str, path: str, headers: Mapping[str, str]) -> str | None:
         """The operation that this request asks for (`chat`, `embeddings`, …); None if it is not this wire's."""
