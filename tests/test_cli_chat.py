@@ -357,9 +357,16 @@ def test_another_source_is_named(chat: Chat) -> None:
     whole["source"] = "talk_drop_1"
     Path("p.pipe").write_text(json.dumps(whole))
     done = chat(said="a\n")
-    assert "start from another component: --source ask_2" in done.stderr
+    assert "start from another: --source ask_2" in done.stderr
     assert done.returncode == 2
     assert chat("--source", "ask_2", said="a\n").stdout == f"{echo(0, 'a')}\n"
+    whole["components"].append({"id": "ask_3", "provider": "talk_ask", "config": {}})
+    Path("p.pipe").write_text(json.dumps(whole | {"source": "ask_3"}))
+    err = chat(said="a\n").stderr
+    assert (
+        "ask_3 (talk_ask) takes no questions, it takes nothing, for nothing is wired to it; start from another: --source ask_2"
+        in err
+    )
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])

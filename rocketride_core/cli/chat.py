@@ -68,12 +68,9 @@ def _fits(pipeline: RunningPipeline, file: str) -> None:
     plan, source = pipeline.bound.plan, pipeline.source
     takes = [lane.name for lane in source.manifest.outs if pipeline.start(Entry()).wants(lane)]
     if QUESTIONS.name not in takes:
-        others = [p.component.id for p in plan.parts if "source" in p.cls.spec.categories and QUESTIONS in p.cls.manifest.outs]
-        hint = (
-            f"start from another component: --source {others[0]}"
-            if set(others) - {source.id}
-            else "a chat needs a source of questions, such as chat"
-        )
+        sources = [p.component.id for p in plan.parts if "source" in p.cls.spec.categories and QUESTIONS in p.cls.manifest.outs]
+        others = [id for id in sources if id != source.id]
+        hint = f"start from another: --source {others[0]}" if others else "a chat needs a source of questions, such as chat"
         what = ", ".join(takes) or "nothing, for nothing is wired to it"
         raise Usage(f"{source.id} ({source.spec.provider}) takes no questions, it takes {what}; {hint}")
     reached, responded, before = {source.id}, set[str](), 0
