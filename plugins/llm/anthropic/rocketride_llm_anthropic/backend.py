@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: MIT
+"""Anthropic's official client, behind `rocketride_llm.Backend`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from rocketride_llm import LLMError, Reply, Request
+
+from .faults import explained
+from .messages import arguments_of
+from .reading import Reading, read_message
+
+__all__ = ["MessagesBackend"]
+
+API = "https://api.anthropic.com"
+SLOWEST = 128_000 / 3600  # tokens a second that Anthropic reckons with
+
+
+class MessagesBackend:
+    """See `rocketride_llm.Backend`.
+
+    Parameters:
+        key: the API key.
+        base_url: where the API is, with or without /v1; empty is Anthropic's own.
+        timeout: seconds for the server's next bytes.
+    """
+
+    def __init__(self, *, key: str, model: str, base_url: str, timeout: float) -> None:
+        from anthropic import AsyncAnthropic
+
+        address = base_url.rstrip("/").removesuffix("/v1") or API
+        # All of it is given, so that nothing is taken from ANTHROPIC_* variables or the profiles of Anthropic's own tools.
+        self._client = AsyncAnthropic(
+            api_key=key, base_url=address, webhook_key="", timeout=timeout, max_retries=0, open_telemetry=False
+        )
+        self._client._custom_headers = {}  # no argument stands against ANTHROPIC_CUSTOM_HEADERS
+        self._model, self._timeout = model, timeout
+        self._takes_temperature = True
+
+    async def chat(self, request: Request, on_text: Callable[[str], None] | None, /) -> Reply:
+        from anthropic import BadRequestError
+
+        warm = request.temperature is not None and self._takes_temperature
+        try:
+            return await self._send(request, on_text, request.temperature if warm else None)
+        except BadRequestError as error:
+            if not (warm and "temperature" in str(error.api_message).lower()):
+                raise
+            self._takes_temperature = False
+            return await self._send(request, on_text, None)
+
+    def explain(self, error: Exception, /) -> LLMError | None:
+        return explained(error)
+
+    async def close(self) -> None:
+        await self._client.close()
+
+    async def _send(self, request: Request, on_text: Callable[[str], None] | None, temperature: float | None) -> Reply:
+        arguments = arguments_of(request, self._model)
+        if temperature is not None:
+            arguments["extra_body"] = {"temperature": temperature}  # the client has no argument of its own for it
+        # Nothing comes of a plain answer until all of it is written, which may take longer than the time limit between bytes.
+        streamed = on_text is not None or request.max_tokens / SLOWEST > self._timeout
+        reply: Any = await self._client.messages.create(stream=streamed, **arguments)
+        try:
+            return await _streamed(reply, on_text) if streamed else read_message(reply)
+        except (AttributeError, TypeError) as error:
+            raise LLMError("bad-reply", "it is no message of the Messages API; see 'base_url'") from error
+
+
+async def _streamed(stream: Any, on_text: Callable[[str], None] | None) -> Reply:
+    reading = Reading(on_text)
+    async with stream:
+        async for event in stream:
+            reading.take(event)
+    return reading.reply()
