@@ -11,7 +11,7 @@ from rocketride_llm import LLMError, Reply, Request
 
 from .explaining import explain, read_error
 from .reading import Gathering, whole
-from .sending import body, refused_parameter
+from .sending import body, refused_parameters
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -39,19 +39,22 @@ class ChatCompletions:
     async def chat(self, request: Request, on_text: Callable[[str], None] | None, /) -> Reply:
         from openai import APIStatusError
 
+        once: set[str] = set()
         while True:
-            sent = body(self._model, request, self._refused, stream=on_text is not None)
+            sent = body(self._model, request, self._refused | once, stream=on_text is not None)
             try:
                 if on_text is None:
                     return whole(await self._create(sent))
                 return await self._streamed(sent, on_text)
             except APIStatusError as error:
-                refused = None
-                if error.status_code in (400, 422):
-                    refused = refused_parameter(read_error(error.body)[0], error.param, sent)
-                if refused is None:
+                said = read_error(error.body)[0]
+                refused = refused_parameters(said, error.param, sent) if error.status_code in (400, 422) else ()
+                if not refused:
                     raise
-                self._refused.add(refused)
+                once.update(refused)
+                # What is too much in this context may fit into another question's.
+                if "context" not in said.lower():
+                    self._refused.update(refused)
 
     def explain(self, error: Exception, /) -> LLMError | None:
         return explain(error, str(self._client.base_url).rstrip("/"))

@@ -30,6 +30,23 @@ class CompatibleConfig(CloudConfig):
         Secret(), title="Proxy", doc="URL of a proxy to go through; variables of the environment are not looked at."
     )
 
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
+        if not self.address or "${" in self.address:  # a variable that is not set, which is reported
+            return
+        try:
+            parts = urlsplit(self.address)
+            good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        except ValueError:
+            good = False
+        if not good:
+            raise ValueError("Invalid base_url: it begins with http:// or https:// and names a host")
+
+    @property
+    def address(self) -> str:
+        """The base URL without what people add to it."""
+        return self.base_url.strip().rstrip("/").removesuffix(ENDPOINT)
+
 
 C = TypeVar("C", bound=CompatibleConfig)
 
@@ -49,13 +66,13 @@ class CompatibleNode(LLMNode[C]):
         """See `LLMNode.connect`.
 
         Raises:
-            LLMError: the key is missing or cannot be sent, or the base URL is none.
+            LLMError: the key is missing or cannot be sent.
         """
         from .backend import ChatCompletions
         from .client import client_for
 
-        key, address = self.secret, self._address()
-        if not key and (self.needs_key or not self.config.base_url):
+        key, address = self.secret, self.config.address or self.address
+        if not key and (self.needs_key or not self.config.address):
             other = "" if self.needs_key else ', or "base_url" for a server of your own'
             told = f'There is no API key for {self.vendor}; write "apikey" in the config of {self.id}, best as "${{ROCKETRIDE_…}}"{other}'
             raise LLMError("authentication", sentence=told)
@@ -70,19 +87,6 @@ class CompatibleNode(LLMNode[C]):
         """The API key without the line break that files end with."""
         return super().secret.strip()
 
-    def _address(self) -> str:
-        given = self.config.base_url.strip().rstrip("/").removesuffix(ENDPOINT)
-        try:
-            parts = urlsplit(given or self.address)
-            good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-        except ValueError:
-            good = False
-        if not good:
-            raise LLMError(
-                "invalid-request", f"base_url is no address that begins with http:// or https:// and a host: '{given}'"
-            )
-        return given or self.address
-
 
 class OpenAIAPI(CompatibleNode[CompatibleConfig]):
     """Any server with an OpenAI-compatible API; token counts are estimates."""
@@ -92,11 +96,7 @@ class OpenAIAPI(CompatibleNode[CompatibleConfig]):
         title="OpenAI-Compatible API",
         description="Answers questions with a model behind any server that speaks OpenAI's Chat Completions.",
         categories=["llm"],
-        profiles=[
-            Profile(
-                "custom", {"model": "", "base_url": "", "modelTotalTokens": 32768, "apikey": ""}, title="A server of your choice"
-            )
-        ],
+        profiles=[Profile("custom", {"model": "", "modelTotalTokens": 32768, "apikey": ""}, title="A server of your choice")],
         tile=["Model: ${parameters.llm_openai_api.profile}"],
     )
     address = "https://api.openai.com/v1"

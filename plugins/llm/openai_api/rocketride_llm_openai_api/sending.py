@@ -11,7 +11,7 @@ from typing import Any
 from rocketride_core import Message
 from rocketride_llm import Request
 
-__all__ = ["OPTIONAL", "body", "reasons", "refused_parameter"]
+__all__ = ["OPTIONAL", "body", "reasons", "refused_parameters"]
 
 OPTIONAL = ("max_completion_tokens", "max_tokens", "stop", "stream_options", "temperature")
 MOST_STOPS = 4
@@ -20,7 +20,7 @@ REFUSAL = re.compile(
     r"unsupported|not support|unrecogni[sz]ed|unknown|not permitted|extra_forbidden|unexpected|not allowed|only the default",
     re.IGNORECASE,
 )
-# More than the model can say: without a limit it says as much as it can.
+# A limit above what the model can say: without any it says as much as it can.
 TOO_MUCH = re.compile(r"too large|at most|maximum allowed number of output", re.IGNORECASE)
 LIMITS = ("max_completion_tokens", "max_tokens")
 
@@ -67,25 +67,25 @@ def body(model: str, request: Request, refused: Collection[str], *, stream: bool
     return sent | ({"stream": True} if stream else {})
 
 
-def refused_parameter(said: str, param: str | None, sent: Collection[str]) -> str | None:
-    """The parameter of `OPTIONAL` that a server complains about; None where it complains about something else.
+def refused_parameters(said: str, param: str | None, sent: Collection[str]) -> Collection[str]:
+    """The parameters of `OPTIONAL` that a server complains about; none where it complains about something else.
 
     Parameters:
         said: the error's code and message.
         param: the one that it names, OpenAI's way.
         sent: what was sent; nothing else is found.
     """
-    refused, too_much = REFUSAL.search(said), TOO_MUCH.search(said)
-    candidates = [name for name in OPTIONAL if name in sent and (refused or (too_much and name in LIMITS))]
+    too_much = TOO_MUCH.search(said)
+    if not too_much and not REFUSAL.search(said):
+        return ()
+    candidates = [name for name in OPTIONAL if name in sent and (name in LIMITS or not too_much)]
     named = (param or "").partition(".")[0]
-    if named in candidates:
-        return named
-    for name in candidates:
-        # `stop` is a word of plain English too.
-        marked = rf"(['\"`.:]\s?){name}\b" if name == "stop" else rf"\b{name}\b"
-        if re.search(marked, said):
-            return name
-    return None
+    # `stop` is a word of plain English too.
+    marks = {name: rf"(['\"`.:]\s?){name}\b" if name == "stop" else rf"\b{name}\b" for name in candidates}
+    found = named if named in candidates else next((name for name in candidates if re.search(marks[name], said)), None)
+    if found is None:
+        return ()
+    return LIMITS if too_much else (found,)
 
 
 def _message(message: Message) -> dict[str, Any]:
