@@ -5,11 +5,15 @@ To write a store: a config class on `StoreConfig`, a class with the methods of `
 `connect` returns it. `rocketride_store.testing.StoreSuite` says whether it behaves as the others do.
 """
 
-from .backend import METRICS, Capabilities, Collection, VectorStore, chunk_key, chunk_uuid, similarity
+from .backend import Capabilities, Collection, Server, VectorStore, chunk_key, chunk_uuid
+from .config import StoreConfig
+from .errors import StoreError, by_status, transport
 from .filters import Condition, Request, Where
 from .memory import InMemory, similarities
-from .node import StoreConfig, StoreNode
+from .node import StoreNode
+from .patience import Patience, Patient
 from .records import flat, from_flat
+from .scores import METRICS, raw_threshold, similarity
 from .store_memory import MemoryStore
 
 __all__ = [
@@ -19,15 +23,22 @@ __all__ = [
     "Condition",
     "InMemory",
     "MemoryStore",
+    "Patience",
+    "Patient",
     "Request",
+    "Server",
     "StoreConfig",
+    "StoreError",
     "StoreNode",
     "VectorStore",
     "Where",
+    "by_status",
     "chunk_key",
     "chunk_uuid",
     "flat",
     "from_flat",
+    "raw_threshold",
     "similarities",
     "similarity",
+    "transport",
 ]

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""What a backend is: a class of eight methods that knows one database and nothing of pipelines."""
+"""What a backend is: a class of about seven methods that knows one database and nothing of pipelines."""
 
 from __future__ import annotations
 
-import math
 import uuid
+from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Protocol
 
@@ -12,11 +12,12 @@ import attrs
 
 from rocketride_core import Document
 
+from .errors import StoreError, transport
 from .filters import Where
+from .scores import METRICS
 
-__all__ = ["METRICS", "Capabilities", "Collection", "VectorStore", "chunk_key", "chunk_uuid", "similarity"]
+__all__ = ["Capabilities", "Collection", "Server", "VectorStore", "chunk_key", "chunk_uuid"]
 
-METRICS: Final = ("cosine", "ip", "l2")
 _CHUNKS: Final = uuid.UUID("6f0cf2c6-33c5-5c6e-9b3a-0e6f1d2a7b54")
 
 
@@ -37,63 +38,127 @@ class Collection:
     metric: str = "cosine"
 
 
+@attrs.frozen
+class Server:
+    """Who answers.
+
+    Parameters:
+        product: as it calls itself; "" where nobody says.
+        version: of the server, or of the library where the database lives in this process; "" where nobody says.
+    """
+
+    product: str = ""
+    version: str = ""
+
+
 @attrs.frozen(kw_only=True)
 class Capabilities:
-    """What differs between backends and may be relied on.
+    """What differs between backends and may be relied on; StoreSuite holds a backend to it.
 
     Parameters:
         exact: a search compares with every vector; else with an approximate index.
         persistent: what is written is there after `close()` and a new start.
+        threshold: the database itself cuts at `least`, before it counts to `limit`; else the base does it afterwards.
         metrics: the metrics a collection may have.
+        largest: most results that one search or select gives, offset included; 0 is as many as there are.
+        minimum: the oldest version of the server that works, "1.8"; "" is any. The base refuses older ones.
     """
 
     exact: bool
     persistent: bool
+    threshold: bool = False
     metrics: Sequence[str] = METRICS
+    largest: int = 0
+    minimum: str = ""
 
 
 class VectorStore(Protocol):
     """One collection of one database. Every method is safe on several threads at once.
 
-    A chunk is a `Document` with `objectId` and `chunkId` in its metadata; its id is `chunk_uuid(document)`.
-    Metadata comes back as it was given, nested values and None included. A write that the database did not
-    confirm raises.
+    A chunk is a `Document` with `objectId` and `chunkId` in its metadata; its id is `chunk_uuid(document)`. Text, kind and
+    metadata come back as they were given, nested values, None and integers of any size included.
+
+    Methods let their client's exceptions out as they are, and `explain` says what they mean: the base repeats a call whose
+    error is `passing`, so each must be safe to repeat. A time limit for every call is the backend's affair. A write returns
+    when the database has confirmed it and everybody finds it, else it raises `StoreError("not-confirmed", why)`.
+
+    Subclass it to inherit `about`, `ids`, `explain` and `close`; or write them too.
     """
 
     @property
-    def capabilities(self) -> Capabilities: ...
+    @abstractmethod
+    def capabilities(self) -> Capabilities:
+        """What differs from other backends; a class attribute will do."""
+        ...
 
+    def about(self) -> Server:
+        """Who answers; asks the server each time."""
+        return Server()
+
+    @abstractmethod
     def collection(self) -> Collection | None:
         """What the collection records; None where it does not exist. Reads the database each time."""
         ...
 
+    @abstractmethod
     def create(self, wanted: Collection, /) -> Collection:
-        """Make the collection where it does not exist; the answer is what is recorded, also when another was faster."""
+        """Make the collection where it does not exist; the answer is what is recorded, also when another was faster.
+
+        A collection that exists is never changed, except for a record of dimension and model that an interrupted `create`
+        did not get to. A metric that is not in `capabilities.metrics` is a ValueError that names it.
+        """
         ...
 
+    @abstractmethod
     def upsert(self, documents: Sequence[Document], /) -> None:
-        """Write chunks, replacing those with the same ids. Every document has an embedding of the collection's dimension."""
+        """Write chunks, replacing those with the same ids. Every document has an embedding of the collection's dimension.
+
+        The ids within one call differ, and the call has at most 500 documents.
+        """
         ...
 
-    def search(self, vector: memoryview, where: Where, limit: int, /) -> Sequence[Document]:
-        """The `limit` nearest chunks, best first, `score` set by `similarity()`."""
+    @abstractmethod
+    def search(self, vector: memoryview, where: Where, limit: int, /, *, least: float = 0.0) -> Sequence[Document]:
+        """The `limit` nearest chunks, best first, `score` set by `similarity()`, without embeddings.
+
+        Parameters:
+            where: never `impossible`.
+            least: the least score that is wanted; given to the server through `raw_threshold()` where it can cut. A backend that
+                cannot may ignore it.
+        """
         ...
 
+    @abstractmethod
     def select(
         self, where: Where, /, *, words: Sequence[str] = (), offset: int = 0, limit: int | None = None
     ) -> Sequence[Document]:
-        """Chunks whose text holds all `words` (letter case ignored), in an order that stays the same between calls; no score."""
+        """Chunks whose text holds all `words` as parts of it, letter case ignored (as `str.lower`), without embeddings and score.
+
+        The order is the same in each call, so that pages are disjoint and complete. `limit` None is everything there is.
+        """
+        ...
+
+    @abstractmethod
+    def delete(self, ids: Sequence[str], /) -> None:
+        """Remove these chunks for good; ids that are not there are no error, an empty list touches nothing."""
+        ...
+
+    @abstractmethod
+    def mark(self, ids: Sequence[str], deleted: bool, /) -> None:
+        """Set `isDeleted` of these chunks and leave everything else of them as it is; an empty list touches nothing."""
         ...
 
     def ids(self, where: Where, /) -> Sequence[str]:
-        """Ids of the chunks, without their contents."""
-        ...
+        """Ids of the chunks; a backend that can leaves out their contents."""
+        return [chunk_uuid(document) for document in self.select(where)]
 
-    def delete(self, ids: Sequence[str], /) -> None:
-        """Remove these chunks for good; an empty list touches nothing."""
-        ...
+    def explain(self, error: Exception, /) -> StoreError | None:
+        """What an exception of the client means; None for one that is a mistake of the program."""
+        return transport(error)
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Close the client; called once."""
+        return  # a Protocol's method with a body is inherited
 
 
 def chunk_key(document: Document) -> tuple[str, int]:
@@ -107,23 +172,3 @@ def chunk_uuid(document: Document) -> str:
     """The stable id of a chunk: RFC 4122 uuid5 of its object id and chunk number."""
     object_id, number = chunk_key(document)
     return str(uuid.uuid5(_CHUNKS, f"{object_id}#{number}"))
-
-
-def similarity(metric: str, value: float) -> float:
-    """A score in [0, 1], 1 is best, comparable over backends, rounded to 6 decimals (float32 carries no more).
-
-    Parameters:
-        metric: cosine, ip or l2.
-        value: the cosine, the inner product, or the Euclidean distance (not its square).
-
-    cosine: (1 + cos) / 2. ip: 1 / (1 + e^-value). l2: 1 / (1 + value).
-    """
-    if metric == "cosine":
-        score = (1 + value) / 2
-    elif metric == "ip":
-        score = 1 / (1 + math.exp(-value)) if value > -700 else 0.0
-    elif metric == "l2":
-        score = 1 / (1 + value)
-    else:
-        raise ValueError(f"unknown metric {metric!r}; a store compares by one of {', '.join(METRICS)}")
-    return round(min(1.0, max(0.0, score)), 6)

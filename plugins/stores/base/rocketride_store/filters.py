@@ -1,5 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""RocketRide's DocFilter, read once and turned into conditions that every backend translates the same way."""
+"""RocketRide's DocFilter, read once and turned into conditions that every backend translates the same way.
+
+`parent`, `nodeId` and `name` are compared whole: a part of a path, as some databases match it, is a question that others
+cannot answer. `minChunkId` and `maxChunkId` are both inclusive. A list takes any of its values; an empty one finds nothing, and no
+backend is asked. `isDeleted: true` finds deleted chunks too, not only them. `followUpQuestions` and `context` mean
+something to other nodes, and nothing to a store.
+"""
 
 from __future__ import annotations
 

@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from rocketride_core import Document
 
 from .backend import Collection, VectorStore
+from .errors import StoreError
 
 __all__ = ["Keeper"]
 
@@ -20,10 +21,11 @@ class Keeper:
         backend: the collection's backend.
         name: its name.
         metric: what the config says; another one in the database is an error.
+        placed: names the store in an error.
     """
 
-    def __init__(self, backend: VectorStore, name: str, metric: str) -> None:
-        self._backend, self._name, self._metric = backend, name, metric
+    def __init__(self, backend: VectorStore, name: str, metric: str, placed: Callable[[StoreError], StoreError]) -> None:
+        self._backend, self._name, self._metric, self._placed = backend, name, metric, placed
         self._lock = threading.Lock()
         self._known: Collection | None = None
         self._accept(backend.collection())
@@ -38,9 +40,15 @@ class Keeper:
     def for_documents(self, documents: Sequence[Document]) -> None:
         """Checks embedded documents before they are written; the first ones ever decide dimension and model."""
         first = documents[0]
-        collection = self.known() or self._create(_dimension(first), first.embedding_model)
-        for document in documents:
-            self._check(collection, "document", _dimension(document), document.embedding_model)
+        model = next((document.embedding_model for document in documents if document.embedding_model), "")
+        collection = self.known() or self._new(documents, Collection(self._name, _dimension(first), model, self._metric))
+        self._fit(collection, documents)
+
+    def for_embedder(self, dimension: int, model: str) -> None:
+        """Checks the embedder that is bound to the store, before anything is embedded; where there is no collection, all fit."""
+        collection = self.known()
+        if collection is not None:
+            self._check(collection, "bound embedding", dimension, model)
 
     def for_question(self, dimension: int, model: str) -> Collection | None:
         """Checks an embedded question; None where there is no collection to search."""
@@ -49,32 +57,40 @@ class Keeper:
             self._check(collection, "question", dimension, model)
         return collection
 
-    def _create(self, dimension: int, model: str) -> Collection:
+    def _new(self, documents: Sequence[Document], wanted: Collection) -> Collection:
+        self._fit(wanted, documents)  # documents that do not fit each other make no collection
         with self._lock:
-            return self._accept(self._backend.create(Collection(self._name, dimension, model, self._metric))) or self._missing()
+            return self._accept(self._backend.create(wanted)) or self._missing()
+
+    def _fit(self, collection: Collection, documents: Sequence[Document]) -> None:
+        for document in documents:
+            self._check(collection, "document", _dimension(document), document.embedding_model)
 
     def _accept(self, collection: Collection | None) -> Collection | None:
         if collection is None or not collection.dimension:
             return None
         if collection.metric != self._metric:
-            raise ValueError(
+            raise self._misfit(
                 f"The collection compares by {collection.metric} but the config says {self._metric}; "
                 f'write "similarity": "{collection.metric}", or use another collection'
             )
         self._known = collection
         return collection
 
+    def _misfit(self, sentence: str) -> StoreError:
+        return self._placed(StoreError("mismatch", sentence=sentence))
+
     def _missing(self) -> Collection:
-        raise RuntimeError("The collection was made but records no vector size; remove it, or use another collection")
+        raise self._misfit("The collection was made but records no vector size; remove it, or use another collection")
 
     def _check(self, collection: Collection, what: str, dimension: int, model: str) -> None:
         if collection.model and model and collection.model != model:
-            raise ValueError(
+            raise self._misfit(
                 f"The collection uses {collection.model} but the {what} was encoded with {model}; "
                 f"embed with {collection.model}, or use another collection"
             )
         if collection.dimension != dimension:
-            raise ValueError(
+            raise self._misfit(
                 f"The collection uses a vector size of {collection.dimension} but the {what} has {dimension} vector size; "
                 f"embed with {collection.model or 'the model it was made with'}, or use another collection"
             )

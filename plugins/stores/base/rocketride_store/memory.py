@@ -11,8 +11,9 @@ import attrs
 
 from rocketride_core import Document
 
-from .backend import Capabilities, Collection, chunk_key, chunk_uuid, similarity
+from .backend import Capabilities, Collection, Server, VectorStore, chunk_key, chunk_uuid
 from .filters import Where
+from .scores import similarity
 
 __all__ = ["InMemory", "similarities"]
 
@@ -38,14 +39,14 @@ def similarities(metric: str, matrix: Any, asked: memoryview) -> list[float]:
     return [similarity(metric, float(value)) for value in values]
 
 
-class InMemory:
-    """A `VectorStore` that lives as long as this object; nothing is shared between two of them.
+class InMemory(VectorStore):
+    """A store that lives as long as this object; nothing is shared between two of them.
 
     Parameters:
         name: name of the collection.
     """
 
-    capabilities: ClassVar[Capabilities] = Capabilities(exact=True, persistent=False)
+    capabilities: ClassVar[Capabilities] = Capabilities(exact=True, persistent=False, threshold=True)
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -56,12 +57,16 @@ class InMemory:
         self._row: list[Document] = []
         self._matrix: Any = None
 
+    def about(self) -> Server:
+        return Server("memory")
+
     def collection(self) -> Collection | None:
         return self._collection
 
     def create(self, wanted: Collection, /) -> Collection:
         with self._lock:
             if self._collection is None:
+                similarity(wanted.metric, 0.0)  # refuses a metric that does not exist
                 self._collection = wanted
             return self._collection
 
@@ -78,7 +83,7 @@ class InMemory:
                 self._chunks.pop(id, None)
             self._matrix = None
 
-    def search(self, vector: memoryview, where: Where, limit: int, /) -> Sequence[Document]:
+    def search(self, vector: memoryview, where: Where, limit: int, /, *, least: float = 0.0) -> Sequence[Document]:
         import numpy as np
 
         with self._lock:
@@ -90,20 +95,21 @@ class InMemory:
                 self._matrix = np.stack([np.asarray(chunk.embedding, dtype=np.float32) for chunk in self._row])
             row, matrix = self._row, self._matrix
         scores = similarities(metric, matrix, vector)
-        best = sorted(range(len(row)), key=lambda at: (-scores[at], chunk_key(row[at])))
+        near = [at for at, score in enumerate(scores) if score >= least]
+        best = sorted(near, key=lambda at: (-scores[at], chunk_key(row[at])))
         found = (attrs.evolve(row[at], embedding=None, score=scores[at]) for at in best if where.accepts(row[at].metadata))
         return [document for document, _ in zip(found, range(limit), strict=False)]
 
     def select(
         self, where: Where, /, *, words: Sequence[str] = (), offset: int = 0, limit: int | None = None
     ) -> Sequence[Document]:
-        folded = [word.casefold() for word in words]
+        folded = [word.lower() for word in words]
         with self._lock:
             chunks = sorted(self._chunks.values(), key=chunk_key)
         found = [
             attrs.evolve(chunk, embedding=None)
             for chunk in chunks
-            if where.accepts(chunk.metadata) and all(word in chunk.text.casefold() for word in folded)
+            if where.accepts(chunk.metadata) and all(word in chunk.text.lower() for word in folded)
         ]
         return found[offset : None if limit is None else offset + limit]
 
@@ -111,5 +117,9 @@ class InMemory:
         with self._lock:
             return [id for id, chunk in self._chunks.items() if where.accepts(chunk.metadata)]
 
-    def close(self) -> None:
-        """Nothing to close; what was stored goes with the object."""
+    def mark(self, ids: Sequence[str], deleted: bool, /) -> None:
+        with self._lock:
+            for id in ids:
+                if (chunk := self._chunks.get(id)) is not None:
+                    self._chunks[id] = attrs.evolve(chunk, metadata={**chunk.metadata, "isDeleted": deleted})
+            self._matrix = None

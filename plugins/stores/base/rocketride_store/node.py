@@ -21,44 +21,26 @@ from rocketride_core import (
     Instance,
     Node,
     Question,
+    Secret,
     hookimpl,
     on,
     setting,
 )
 
-from .backend import METRICS, VectorStore, chunk_key, chunk_uuid
+from .backend import VectorStore, chunk_key, chunk_uuid
+from .config import StoreConfig
+from .errors import transport
 from .filters import Request, Where
 from .keeper import Keeper
+from .patience import Patience, Patient
 from .results import Found, expanded
 
-__all__ = ["StoreConfig", "StoreNode"]
+__all__ = ["StoreNode"]
 
 BATCH = 500
+# At the first connect a wrong address is likelier than a server that is about to start; one that says "not yet" is waited for.
+FIRST = ("unavailable", "rate-limit")
 SEARCHING = ("question", "semantic", "prompt")
-
-
-@attrs.frozen(kw_only=True)
-class StoreConfig:
-    """What every store can be told; a backend adds where its database is."""
-
-    collection: str = setting("ROCKETRIDE", title="Collection", doc="Made at the first write.")
-    score: float = setting(
-        0.5,
-        ge=0,
-        le=1,
-        title="Least similarity",
-        doc="Results below it are left out; keyword and get results have no score and stay.",
-    )
-    similarity: str = setting(
-        "cosine", choices=METRICS, title="Metric", doc="How vectors are compared; fixed when the collection is made."
-    )
-    limit: int = setting(
-        25, key="top_k", ge=1, title="Results", doc="For each question text, where the question's filter says no limit."
-    )
-    payload_limit: int = setting(
-        32 << 20, key="payloadLimit", ge=1, unit="bytes", title="Largest batch", doc="Text of one write."
-    )
-    server_name: str = setting("", key="serverName", title="Server name", doc="Accepted and kept; changes nothing.")
 
 
 @attrs.frozen(kw_only=True)
@@ -117,8 +99,28 @@ class StoreNode(Node[S]):
         rule = self.name_rule(self.config.collection)
         if rule:
             raise ValueError(f"the collection's name is not one that {self.spec.title} takes: it takes {rule}")
-        self.backend = self.enter(closing(self.connect()))
-        self.keeper = Keeper(self.backend, self.config.collection, self.config.similarity)
+        patience = self.patience()
+        first = attrs.evolve(patience, kinds=FIRST)
+        backend = self.enter(closing(first.do(transport, self.connect)))
+        self.keeper = Keeper(Patient(backend, first), self.config.collection, self.config.similarity, patience.placed)
+        self.backend = Patient(backend, patience)
+
+    def patience(self) -> Patience:
+        config = self.config
+        return Patience(
+            store=self.spec.title,
+            component=self.id,
+            address=self.address,
+            attempts=config.max_attempts,
+            delay=config.retry_delay,
+            seconds=config.max_time,
+            hide=[value.reveal() for value in attrs.asdict(config, recurse=False).values() if isinstance(value, Secret)],
+        )
+
+    @property
+    def address(self) -> str:
+        """Where the server is, for messages: "localhost:6333"; "" where the database has no address."""
+        return ""
 
     @on(DOCUMENTS)
     def store(self, instance: Instance, documents: Sequence[Document]) -> None:
@@ -188,7 +190,9 @@ class StoreNode(Node[S]):
             return []
         if request.where.impossible:
             return []
-        return self.backend.search(vector, request.where, request.offset + request.limit)[request.offset :]
+        return self.backend.search(vector, request.where, request.offset + request.limit, least=self.config.score)[
+            request.offset :
+        ]
 
     def _chunk(self, instance: Instance, pending: Pending, document: Document) -> Document:
         if document.embedding is None:

@@ -6,8 +6,9 @@ from __future__ import annotations
 from rocketride_core import NodeSpec, Profile
 
 from .backend import VectorStore
+from .config import StoreConfig
 from .memory import InMemory
-from .node import StoreConfig, StoreNode
+from .node import StoreNode
 
 __all__ = ["MemoryStore"]
 

@@ -133,6 +133,26 @@ class StoreSuite:
         store.delete([chunk_uuid(chunk("a", 0))])
         assert sorted(_keys(store.select(ALL))) == [("a", 1), ("b", 0)]
 
+    def test_a_mark_changes_nothing_else(self, store: VectorStore) -> None:
+        self.fill(store, chunk("a", 0, "text", at=60, deep={"x": [1]}), chunk("a", 1), chunk("b", 0))
+        visible = Request.of({}).where
+        store.mark([], True)
+        assert len(store.ids(visible)) == 3
+        store.mark(list(store.ids(Where.object("a"))), True)
+        assert _keys(store.select(visible)) == _keys(store.search(vector(1, 0, 0), visible, 5)) == [("b", 0)]
+        store.mark(list(store.ids(Where.object("a"))), False)
+        assert sorted(_keys(store.select(visible))) == [("a", 0), ("a", 1), ("b", 0)]
+        [again] = store.search(vector(0.5, 0.8660254, 0), visible, 1)
+        assert (again.text, again.metadata["deep"]) == ("text", {"x": [1]})
+        assert again.score == pytest.approx(1.0, abs=1e-5)
+
+    @pytest.mark.parametrize(("least", "keys"), [(0.0, 4), (0.5, 3), (0.75, 2), (1.0, 1)])
+    def test_the_threshold_is_the_servers_where_it_can_cut(self, store: VectorStore, least: float, keys: int) -> None:
+        self.fill(store, *(chunk("a", number, at=angle) for number, angle in enumerate((0, 60, 90, 180))))
+        found = store.search(vector(1, 0, 0), ALL, 4, least=least)
+        assert _keys(found)[:keys] == [("a", number) for number in range(keys)]
+        assert len(found) == (keys if store.capabilities.threshold else 4)
+
     def test_filters(self, store: VectorStore) -> None:
         self.fill(
             store,

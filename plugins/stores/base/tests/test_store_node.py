@@ -150,9 +150,9 @@ def test_an_object_of_one_chunk_stays_findable_while_it_is_replaced() -> None:
             return Watched(self.config.collection)
 
     with load(nodes=[WatchedStore], provider="watched") as pipeline:
-        put(pipeline, "a", document("a", 0, "old"))
+        put(pipeline, "a", document("a", 0, "old"), document("a", 1, "old tail"))
         put(pipeline, "a", document("a", 0, "new"))
-    assert seen == [1, 1, 1, 1]
+    assert seen == [2, 2, 1]
 
 
 def test_an_object_that_fails_keeps_what_was_stored() -> None:

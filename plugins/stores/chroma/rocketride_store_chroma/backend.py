@@ -12,10 +12,24 @@ import chromadb
 import numpy as np
 from chromadb.api import ClientAPI
 from chromadb.config import Settings
-from chromadb.errors import NotFoundError
+from chromadb.errors import ChromaError, NotFoundError
 
 from rocketride_core import Document
-from rocketride_store import Capabilities, Collection, Where, chunk_uuid, flat, from_flat, similarities, similarity
+from rocketride_store import (
+    Capabilities,
+    Collection,
+    Server,
+    StoreError,
+    VectorStore,
+    Where,
+    by_status,
+    chunk_uuid,
+    flat,
+    from_flat,
+    similarities,
+    similarity,
+    transport,
+)
 
 __all__ = ["ChromaStore", "embedded", "server"]
 
@@ -39,7 +53,7 @@ def server(host: str, port: int, headers: Mapping[str, str], tenant: str, databa
     """A Chroma server; `timeout` in seconds.
 
     Raises:
-        ConnectionError: nothing that can be used answers there. The address is not named: it may come from a variable.
+        StoreError: nothing that can be used answers there.
     """
     scheme, _, bare = host.rpartition("://")
     secure = scheme == "https" or (not scheme and port == 443)
@@ -48,10 +62,19 @@ def server(host: str, port: int, headers: Mapping[str, str], tenant: str, databa
     try:
         client = chromadb.HttpClient(bare, port, secure, dict(headers), settings, tenant, database)
     except Exception as error:
-        raise ConnectionError(f"the Chroma server of the config's host and port cannot be used: {error}") from error
+        # chromadb turns what it does not understand into a ValueError that says little.
+        raise explain(error) or StoreError("connection", str(error)) from error
     for session in _sessions(client):
         session.timeout = timeout
     return client
+
+
+def explain(error: Exception) -> StoreError | None:
+    """What an exception of chromadb, or of httpx below it, means."""
+    if isinstance(error, ChromaError):
+        return by_status(error.code(), str(error))
+    response = getattr(error, "response", None)
+    return by_status(response.status_code, response.text) if response is not None else transport(error)
 
 
 def _sessions(client: ClientAPI) -> list[Any]:
@@ -60,8 +83,8 @@ def _sessions(client: ClientAPI) -> list[Any]:
     return [server._session for server in servers if hasattr(server, "_session")]
 
 
-class ChromaStore:
-    """A `VectorStore` over a client; closes it.
+class ChromaStore(VectorStore):
+    """A store over a client; closes it.
 
     Parameters:
         client: from `embedded` or `server`.
@@ -74,6 +97,9 @@ class ChromaStore:
         self._client, self._name = client, name
         self._batch = max(1, min(500, client.get_max_batch_size()))
         self._handle: chromadb.Collection | None = None
+
+    def about(self) -> Server:
+        return Server("Chroma", self._client.get_version())
 
     def collection(self) -> Collection | None:
         try:
@@ -103,7 +129,7 @@ class ChromaStore:
                 metadatas=[flat(document) for document in part],
             )
 
-    def search(self, vector: memoryview, where: Where, limit: int, /) -> Sequence[Document]:
+    def search(self, vector: memoryview, where: Where, limit: int, /, *, least: float = 0.0) -> Sequence[Document]:
         got = self._chunks.query(
             query_embeddings=[_array(vector)],
             n_results=limit,
@@ -143,6 +169,14 @@ class ChromaStore:
     def delete(self, ids: Sequence[str], /) -> None:
         for start in range(0, len(ids), _IDS):
             self._chunks.delete(ids=list(ids[start : start + _IDS]))
+
+    def mark(self, ids: Sequence[str], deleted: bool, /) -> None:
+        for start in range(0, len(ids), _IDS):
+            part = list(ids[start : start + _IDS])
+            self._chunks.update(ids=part, metadatas=[{"isDeleted": deleted} for _ in part])
+
+    def explain(self, error: Exception, /) -> StoreError | None:
+        return explain(error)
 
     def close(self) -> None:
         with _opening:

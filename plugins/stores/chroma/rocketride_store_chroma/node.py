@@ -76,6 +76,10 @@ class Chroma(StoreNode[ChromaConfig]):
         fits = re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{1,510}[A-Za-z0-9]", name) and ".." not in name
         return "" if fits and not re.fullmatch(r"\d{1,3}(\.\d{1,3}){3}", name) else NAME_RULE
 
+    @property
+    def address(self) -> str:
+        return "" if self.config.mode == "embedded" else f"{self.config.host}:{self.config.port}"
+
     def connect(self) -> VectorStore:
         config = self.config
         from .backend import ChromaStore, embedded, server

@@ -16,7 +16,7 @@ import httpx
 import pytest
 
 from rocketride_core import Document
-from rocketride_store import Collection, VectorStore, Where
+from rocketride_store import Collection, StoreError, VectorStore, Where
 from rocketride_store.testing import StoreSuite, chunk, vector
 from rocketride_store_chroma import Chroma
 
@@ -71,7 +71,7 @@ def test_a_server_that_is_not_there_is_one_clear_error() -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    with pytest.raises(ConnectionError, match="Chroma server of the config's host and port"):
+    with pytest.raises(StoreError, match="cannot be reached"):
         server("127.0.0.1", port, {}, "default_tenant", "default_database")
 
 

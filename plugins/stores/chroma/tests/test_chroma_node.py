@@ -163,7 +163,10 @@ def test_a_cloud_without_a_host_says_so() -> None:
 
 def test_a_server_that_is_not_there_fails_when_the_pipeline_is_loaded() -> None:
     config = {"profile": "local", "local": {"host": "127.0.0.1", "port": 1}}
-    with pytest.raises(RunError, match="Chroma server of the config's host and port") as caught, load(config):
+    with (
+        pytest.raises(RunError, match=r"store: Chroma Vector Store cannot be reached at 127.0.0.1:1; is it running") as caught,
+        load(config),
+    ):
         pass
     assert caught.value.component == "store"
 

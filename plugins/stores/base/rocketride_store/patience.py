@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: MIT
+"""A store with what its errors mean, and with retries of those that pass."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import attrs
+
+from rocketride_core import Document, Instance
+
+from .backend import Capabilities, Collection, Server, VectorStore
+from .errors import StoreError, transport
+from .filters import Where
+
+__all__ = ["Patience", "Patient"]
+
+R = TypeVar("R")
+LONGEST_WAIT = 30.0  # seconds between two attempts, where the server does not ask for more
+SLICE = 0.05  # seconds after which a wait looks whether the entry is still wanted
+
+
+@attrs.frozen(kw_only=True)
+class Patience:
+    """How a store is asked, and what its errors say of it.
+
+    Parameters:
+        store, address, component: what a StoreError names.
+        attempts: of one call, the first included.
+        delay: seconds before the second attempt; doubled for each further one, up to 30 s.
+        seconds: for all attempts and waits of one call.
+        hide: secrets that no message may repeat.
+        kinds: the kinds of errors that are worth another attempt, None for all that pass.
+    """
+
+    store: str
+    component: str = ""
+    address: str = ""
+    attempts: int = 5
+    delay: float = 0.5
+    seconds: float = 120.0
+    hide: Sequence[str] = ()
+    kinds: Sequence[str] | None = None
+
+    def placed(self, error: StoreError) -> StoreError:
+        """The error with the names of the store and its component, and without its secrets."""
+        error.store, error.address, error.component = self.store, self.address, self.component
+        for secret in self.hide:
+            if len(secret) > 3:
+                error.detail = error.detail.replace(secret, "***")
+                error.sentence = error.sentence.replace(secret, "***")
+        return error
+
+    def do(
+        self,
+        explain: Callable[[Exception], StoreError | None],
+        call: Callable[[], R],
+        instance: Instance | None = None,
+    ) -> R:
+        """The call's result.
+
+        Parameters:
+            explain: what an exception of the call means.
+            instance: whose entry is served: its end ends the waits, and it tells of each attempt (event `retry`).
+
+        Raises:
+            StoreError: the last attempt's.
+        """
+        from tenacity import Retrying, retry_if_exception, stop_after_attempt
+
+        started, attempts = time.monotonic(), 0
+
+        def once() -> R:
+            nonlocal attempts
+            attempts += 1
+            try:
+                return call()
+            except StoreError as error:
+                raise self.placed(error) from error.__cause__
+            except Exception as error:
+                told = explain(error)
+                if told is None:
+                    raise
+                raise self.placed(told) from error
+
+        def again(error: BaseException) -> bool:
+            return isinstance(error, StoreError) and (error.passing if self.kinds is None else error.kind in self.kinds)
+
+        def wait(state: Any) -> float:
+            told = state.outcome.exception()
+            grown = min(self.delay * 2.0 ** (state.attempt_number - 1), LONGEST_WAIT)
+            return grown if told.retry_after is None else float(told.retry_after)
+
+        def stop(state: Any) -> bool:
+            # A wait that ends too late helps nobody: better the server's own words now than a time-out later.
+            left = self.seconds - (time.monotonic() - started)
+            if instance is not None:
+                left = 0 if instance.cancelled else min(left, left if instance.remaining is None else instance.remaining)
+            return bool(last_attempt(state)) or wait(state) >= left
+
+        def before_sleep(state: Any) -> None:
+            if instance is not None:
+                error = str(state.outcome.exception())
+                instance.event("retry", error=error, attempt=state.attempt_number, seconds=state.upcoming_sleep)
+
+        def sleep(seconds: float) -> None:
+            until = time.monotonic() + seconds
+            while (left := until - time.monotonic()) > 0 and not (instance is not None and instance.cancelled):
+                time.sleep(min(SLICE, left))
+
+        last_attempt = stop_after_attempt(self.attempts)
+        retrying = Retrying(
+            stop=stop, wait=wait, retry=retry_if_exception(again), before_sleep=before_sleep, sleep=sleep, reraise=True
+        )
+        try:
+            return retrying(once)
+        except StoreError as error:
+            error.attempts = attempts
+            raise
+
+
+class Patient(VectorStore):
+    """A backend seen through a `Patience`, for one entry or for none.
+
+    Parameters:
+        backend: the store itself; it stays open when this object goes.
+    """
+
+    def __init__(self, backend: VectorStore, patience: Patience, instance: Instance | None = None) -> None:
+        self._backend, self._patience, self._instance = backend, patience, instance
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return self._backend.capabilities
+
+    def _do(self, call: Callable[[], R]) -> R:
+        return self._patience.do(self._explain, call, self._instance)
+
+    def _explain(self, error: Exception) -> StoreError | None:
+        return self._backend.explain(error) or transport(error)
+
+    def about(self) -> Server:
+        return self._do(self._backend.about)
+
+    def collection(self) -> Collection | None:
+        return self._do(self._backend.collection)
+
+    def create(self, wanted: Collection, /) -> Collection:
+        return self._do(lambda: self._backend.create(wanted))
+
+    def upsert(self, documents: Sequence[Document], /) -> None:
+        self._do(lambda: self._backend.upsert(documents))
+
+    def search(self, vector: memoryview, where: Where, limit: int, /, *, least: float = 0.0) -> Sequence[Document]:
+        self._within(limit)
+        return self._do(lambda: self._backend.search(vector, where, limit, least=least))
+
+    def select(
+        self, where: Where, /, *, words: Sequence[str] = (), offset: int = 0, limit: int | None = None
+    ) -> Sequence[Document]:
+        self._within(offset + (limit or 0))
+        return self._do(lambda: self._backend.select(where, words=words, offset=offset, limit=limit))
+
+    def ids(self, where: Where, /) -> Sequence[str]:
+        return self._do(lambda: self._backend.ids(where))
+
+    def delete(self, ids: Sequence[str], /) -> None:
+        if ids:
+            self._do(lambda: self._backend.delete(ids))
+
+    def mark(self, ids: Sequence[str], deleted: bool, /) -> None:
+        if ids:
+            self._do(lambda: self._backend.mark(ids, deleted))
+
+    def _within(self, results: int) -> None:
+        largest = self.capabilities.largest
+        if largest and results > largest:
+            told = StoreError(
+                "invalid", sentence=f"{self._patience.store} gives at most {largest} results at once, offset included"
+            )
+            told.detail = f"offset and limit of the question's filter make {results}"
+            raise self._patience.placed(told)
