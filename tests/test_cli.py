@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from rocketride_core.cli import main
+from rocketride_core.registry import Registry
 
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
 import fake_site
@@ -144,6 +145,9 @@ def place(site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.syspath_prepend(str(site))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("COLUMNS", "100")
+    # Known to have these providers, and certain not to be installed.
+    known, absent = Registry._data, {"absent_llm": "rocketride-absent-llm", "absent_store": "rocketride-absent-store"}
+    monkeypatch.setattr(Registry, "_data", lambda self, table: {**known(self, table), **(absent if table == "pip" else {})})
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     return tmp_path / "here"
@@ -426,21 +430,21 @@ def test_check_a_good_file(place: Path, capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_check_says_everything_and_what_to_install(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    broken = pipe("cli_in", "qdrant", "llm_openai", "nonsense_zzz", name="broken.pipe")
+    broken = pipe("cli_in", "absent_store", "absent_llm", "nonsense_zzz", name="broken.pipe")
     assert main(["check", broken, shout()]) == 2
     out = capsys.readouterr().out
     assert out.startswith("broken.pipe: ")
     assert "$.components[1].provider" in out
     assert "$.components[3].provider" in out
     assert "p.pipe: ok" in out
-    assert out.endswith("\n  pip install rocketride-llm-openai rocketride-store-qdrant\n")
+    assert out.endswith("\n  pip install rocketride-absent-llm rocketride-absent-store\n")
 
 
 def test_check_as_json(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    broken = pipe("cli_in", "qdrant", name="broken.pipe")
+    broken = pipe("cli_in", "absent_store", name="broken.pipe")
     assert main(["check", broken, shout(), "--json"]) == 2
     first, second = map(json.loads, capsys.readouterr().out.splitlines())
-    assert (first["file"], first["ok"], first["install"]) == ("broken.pipe", False, ["rocketride-store-qdrant"])
+    assert (first["file"], first["ok"], first["install"]) == ("broken.pipe", False, ["rocketride-absent-store"])
     problem = next(p for p in first["problems"] if p["code"] == "unknown-provider")
     assert set(problem) == {"path", "code", "message", "hint", "component", "severity"}
     assert second == {"file": "p.pipe", "ok": True, "problems": [], "install": []}
@@ -524,8 +528,8 @@ def test_nodes_show(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_nodes_show_of_what_is_not_there(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["nodes", "show", "qdrant"]) == 2
-    assert "no installed node provides 'qdrant'; try: pip install rocketride-store-qdrant" in capsys.readouterr().err
+    assert main(["nodes", "show", "absent_store"]) == 2
+    assert "no installed node provides 'absent_store'; try: pip install rocketride-absent-store" in capsys.readouterr().err
     assert main(["nodes", "show"]) == 2
     assert main(["nodes", "list", "cli_work"]) == 2
 

@@ -23,7 +23,7 @@ import pytest
 
 from rocketride_core.cli import main
 from rocketride_core.cli.arguments import Usage, parse
-from rocketride_core.cli.conversation import Session
+from rocketride_core.cli.session import Session
 
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
 import fake_site
@@ -484,7 +484,7 @@ def test_two_chats_on_one_file_lose_nothing() -> None:
 
 def test_many_chats_at_once_on_one_file_lose_nothing(place: Path) -> None:
     line = [sys.executable, "-c", (
-        "import sys; from rocketride_core.cli.conversation import Session\n"
+        "import sys; from rocketride_core.cli.session import Session\n"
         "session = Session('s.json'); print('up', flush=True); sys.stdin.readline()\n"
         "for n in range(20): session.add(f'{sys.argv[1]} {n}', 'x')")]  # fmt: skip
     running = [subprocess.Popen([*line, str(n)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for n in range(4)]

@@ -20,11 +20,12 @@ from rocketride_core.payloads import Question
 from rocketride_core.results import EntryResult
 
 from .arguments import Usage
-from .conversation import CANCELLED, USER, Screen, Session, shown
 from .interrupt import Interrupt
 from .overrides import environment
 from .render import failure
-from .run import _read, _trace
+from .run import read_pipe, trace_target
+from .screen import CANCELLED, Screen, shown
+from .session import USER, Session
 
 if TYPE_CHECKING:
     from rocketride_core.pipeline import RunningPipeline
@@ -50,8 +51,8 @@ def execute(args: argparse.Namespace) -> int:
 
     session = Session(args.session)
     with ExitStack() as stack:
-        kernel = Kernel(env=environment(args.env), trace=args.trace, trace_to=_trace(args, stack))
-        pipeline = stack.enter_context(kernel.load(_read(args, kernel), source=args.source))
+        kernel = Kernel(env=environment(args.env), trace=args.trace, trace_to=trace_target(args, stack))
+        pipeline = stack.enter_context(kernel.load(read_pipe(args, kernel), source=args.source))
         _fits(pipeline, args.pipe)
         stack.enter_context(_terminated())
         chat = Chat(pipeline, session, args)

@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     from rocketride_core.kernel import Kernel
     from rocketride_core.pipeline import RunningPipeline
 
-__all__ = ["execute"]
+__all__ = ["execute", "read_pipe", "trace_target"]
 
 Work = tuple[Entry, Sequence[Packet]]
 
 
 def execute(args: argparse.Namespace) -> int:
     with ExitStack() as stack:
-        return _execute(args, _trace(args, stack))
+        return _execute(args, trace_target(args, stack))
 
 
 def _execute(args: argparse.Namespace, trace: Callable[[Any], None] | None) -> int:
@@ -50,7 +50,7 @@ def _execute(args: argparse.Namespace, trace: Callable[[Any], None] | None) -> i
     # Only a serving pipeline reports by hook: `map` gives its results itself.
     plugins = [] if asked else [Outcomes(reporter)]
     kernel = Kernel(env=env, workers=args.workers, trace=args.trace, trace_to=trace, plugins=plugins)
-    with kernel.load(_read(args, kernel), source=args.source, on_ready=reporter.note) as pipeline:
+    with kernel.load(read_pipe(args, kernel), source=args.source, on_ready=reporter.note) as pipeline:
         if asked:
             return _map(pipeline, args, files, reporter)
         source = pipeline.source
@@ -60,7 +60,7 @@ def _execute(args: argparse.Namespace, trace: Callable[[Any], None] | None) -> i
         return _serve(pipeline, reporter)
 
 
-def _read(args: argparse.Namespace, kernel: Kernel) -> PipeFile:
+def read_pipe(args: argparse.Namespace, kernel: Kernel) -> PipeFile:
     pipe, problems = inspect_pipe(args.pipe)
     if any(problem.severity == "error" for problem in problems):
         # Everything at once: what reading found, and what the rest of the file has.
@@ -69,7 +69,7 @@ def _read(args: argparse.Namespace, kernel: Kernel) -> PipeFile:
     return apply(pipe, args.set)
 
 
-def _trace(args: argparse.Namespace, stack: ExitStack) -> Callable[[Any], None] | None:
+def trace_target(args: argparse.Namespace, stack: ExitStack) -> Callable[[Any], None] | None:
     if args.trace == "off":
         if args.trace_to:
             raise Usage("--trace-to FILE needs --trace calls or --trace payloads")
