@@ -30,11 +30,15 @@ class HostedTool(BaseTool):
         full_name: what it is called there, `<component id>.<tool>`.
         handler: gets the arguments as they are; whoever runs it validates them.
         limit: seconds, None is no limit of its own.
+        keeps_time: whoever runs it was told the executor's limit and keeps to it.
+        serial: calls of tools with the same text do not overlap; "" for one that may.
     """
 
     full_name: str
     handler: Callable[[dict[str, Any]], Any] = Field(exclude=True, repr=False)
     limit: float | None = None
+    keeps_time: bool = False
+    serial: str = ""
 
     def _run(self, /, **arguments: Any) -> Any:
         return self.handler(arguments)
@@ -69,8 +73,11 @@ def as_list(tools: object) -> list[Any]:
     return list(tools)
 
 
-def read_tools(tools: Iterable[Any]) -> tuple[list[BaseTool], list[ToolCatalog]]:
+def read_tools(tools: Iterable[Any], timeout: float | None) -> tuple[list[BaseTool], list[ToolCatalog]]:
     """The tools as LangChain tools, and the catalogs that more of them may appear in.
+
+    Parameters:
+        timeout: seconds for a call, None is no limit.
 
     Raises:
         TypeError: something is no tool.
@@ -81,7 +88,7 @@ def read_tools(tools: Iterable[Any]) -> tuple[list[BaseTool], list[ToolCatalog]]
     for one in tools:
         if _is_catalog(one):
             catalogs.append(one)
-            read += _of_catalog(one)
+            read += _of_catalog(one, timeout)
         else:
             read.append(_read(one))
     _refuse_twins([tool.full_name if isinstance(tool, HostedTool) else tool.name for tool in read])
@@ -120,9 +127,11 @@ def _is_catalog(value: object) -> TypeGuard[ToolCatalog]:
     )
 
 
-def _of_catalog(catalog: ToolCatalog) -> Iterator[HostedTool]:
+def _of_catalog(catalog: ToolCatalog, timeout: float | None = None) -> Iterator[HostedTool]:
+    # The kernel can end a call better than we can: it frees what the call holds, and closes the pipelines inside it.
     for tool in catalog:
-        yield _hosted(tool, partial(catalog.call, tool.name))
+        made = _hosted(tool, partial(catalog.call, tool.name, timeout=timeout), f"{id(catalog)} {tool.name.rpartition('.')[0]}")
+        yield made.model_copy(update={"limit": None, "keeps_time": True})
 
 
 def _of_pair(tool: Tool, instance: Instance) -> HostedTool:
@@ -135,13 +144,18 @@ def _of_pair(tool: Tool, instance: Instance) -> HostedTool:
         with lock:
             return tool.call(instance, checked)
 
-    return _hosted(tool, call, tool.timeout)
+    return _hosted(tool, call, f"{id(instance)} {tool.name}")
 
 
-def _hosted(tool: Tool, handler: Callable[[dict[str, Any]], Any], limit: float | None = None) -> HostedTool:
-    schema = {"type": "object", "properties": {}, **tool.input_schema}
+def _hosted(tool: Tool, handler: Callable[[dict[str, Any]], Any], serial: str) -> HostedTool:
     return HostedTool(
-        name=tool.name, full_name=tool.name, description=tool.description, args_schema=schema, handler=handler, limit=limit
+        name=tool.name,
+        full_name=tool.name,
+        description=tool.description,
+        args_schema={"type": "object", "properties": {}, **tool.input_schema},
+        handler=handler,
+        limit=tool.timeout,
+        serial="" if tool.concurrent else serial,
     )
 
 

@@ -65,9 +65,12 @@ class ReadyTool:
     """
 
     def __init__(self, tool: BaseTool, limit: float | None) -> None:
-        own = tool.limit if isinstance(tool, HostedTool) else None
         self.tool = tool
-        self.limit = min((seconds for seconds in (limit, own) if seconds is not None), default=None)
+        self.limit = limit
+        self.serial = tool.serial if isinstance(tool, HostedTool) else ""
+        if isinstance(tool, HostedTool):
+            limits = [seconds for seconds in (limit, tool.limit) if seconds is not None]
+            self.limit = min(limits, default=None) if not tool.keeps_time else None
         self.injection = read_injection(tool)
         kind = type(tool)
         self.native = kind._arun not in [one._arun for one in _LIBRARY] or getattr(tool, "coroutine", None) is not None

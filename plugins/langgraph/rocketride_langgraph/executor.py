@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext
 from functools import partial
 from typing import Any, Literal
 
@@ -71,7 +73,7 @@ class ToolExecutor(Runnable[Any, Any]):
         self._read()
 
     def _read(self) -> None:
-        tools, self._catalogs = read_tools(self._given)
+        tools, self._catalogs = read_tools(self._given, self.timeout)
         known = self._ready
         self._ready = {tool.name: known.get(tool.name) or ReadyTool(tool, self.timeout) for tool in tools}
         # A prompt may well name a tool of a pipeline as its file does, with a dot.
@@ -106,27 +108,27 @@ class ToolExecutor(Runnable[Any, Any]):
     def _run_turn(self, given: Any, run_manager: CallbackManagerForChainRun, config: RunnableConfig) -> Any:
         turn = read_turn(given, self.messages_key)
         ready = self._prepared(turn, config)
-        todo = [(number, one) for number, one in enumerate(ready) if one[3] is None]
-        jobs = [self._job(one, turn, config) for _, one in todo]
-        outcomes = dict(zip((number for number, _ in todo), run_jobs(jobs, self._most(config), self._raises), strict=False))
-        return self._answer(turn, ready, [outcomes.get(number, Outcome(error=one[3])) for number, one in enumerate(ready)])
+        todo = [number for number, one in enumerate(ready) if one[3] is None]
+        jobs = [self._job(ready[number], turn, config) for number in todo]
+        ran = {todo[at]: outcome for at, outcome in run_jobs(jobs, self._most(config), self._raises).items()}
+        return self._answer(turn, ready, [ran.get(number, Outcome(error=one[3])) for number, one in enumerate(ready)])
 
     def _job(self, one: _Ready, turn: Turn, config: RunnableConfig) -> Job:
         call, tool, arguments, _ = one
         assert tool is not None  # noqa: S101 - it has no problem
         work = partial(tool.invoke, call, arguments, config, self.messages_key, listed=turn.listed)
-        return Job(call.name, work, tool.limit, not tool.only_async)
+        return Job(call.name, work, tool.limit, not tool.only_async, tool.serial)
 
     async def _arun_turn(self, given: Any, run_manager: AsyncCallbackManagerForChainRun, config: RunnableConfig) -> Any:
         turn = read_turn(given, self.messages_key)
         ready = self._prepared(turn, config)
-        slots = asyncio.Semaphore(self._most(config))
+        slots, turns = asyncio.Semaphore(self._most(config)), defaultdict[str, asyncio.Lock](asyncio.Lock)
 
         async def serve(one: _Ready) -> Outcome:
             call, tool, arguments, problem = one
             if tool is None or problem is not None:
                 return Outcome(error=problem)
-            async with slots:
+            async with turns[tool.serial] if tool.serial else nullcontext(), slots:
                 try:
                     return Outcome(await tool.ainvoke(call, arguments, config, self.messages_key, listed=turn.listed))
                 except asyncio.CancelledError as error:

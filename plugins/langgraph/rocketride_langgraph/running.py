@@ -44,12 +44,14 @@ class Job:
         name: of the tool, for messages.
         limit: seconds, None is no limit.
         inline: it may run on the caller's thread when it is alone.
+        serial: jobs with the same text do not overlap, and wait without their limit running; "" for one that may.
     """
 
     name: str
     work: Callable[[], Any]
     limit: float | None = None
     inline: bool = True
+    serial: str = ""
 
 
 def late(name: str, limit: float) -> ToolTimeout:
@@ -63,28 +65,29 @@ def _outcome(work: Callable[[], Any]) -> Outcome:
         return Outcome(error=error)
 
 
-def run_jobs(jobs: Sequence[Job], most: int, stops: Callable[[BaseException], bool]) -> list[Outcome]:
+def run_jobs(jobs: Sequence[Job], most: int, stops: Callable[[BaseException], bool]) -> dict[int, Outcome]:
     """Run all, at most `most` at once; each sees the context variables of the caller.
 
     Parameters:
-        stops: is it an error after which nothing more is begun? Those not begun are left out of the outcomes' end.
+        stops: is it an error after which nothing more is begun?
+
+    Returns: the outcomes by the number of the job, without those that were not begun.
 
     Raises:
         BaseException: of a job, at once where it is no Exception.
     """
     if len(jobs) == 1 and jobs[0].inline and jobs[0].limit is None:
-        return [_checked(_outcome(lambda: copy_context().run(jobs[0].work)))]
+        return {0: _checked(_outcome(lambda: copy_context().run(jobs[0].work)))}
     turn = _Turn(jobs, stops)
-    for _ in range(min(most, len(jobs))):
-        if not turn.todo:  # quick calls are over before a thread for each would have started
-            break
-        turn.work()
     try:
-        outcomes = _gathered(turn, jobs)
+        for _ in range(min(most, len(jobs))):
+            if not turn.todo:  # quick calls are over before a thread for each would have started
+                break
+            turn.work()
+        return _gathered(turn, jobs)
     except BaseException:  # of a job, or Ctrl-C: what runs is left to itself, nothing more is begun
         turn.stop()
         raise
-    return [outcomes[number] for number in sorted(outcomes)]
 
 
 def _gathered(turn: _Turn, jobs: Sequence[Job]) -> dict[int, Outcome]:
@@ -94,8 +97,7 @@ def _gathered(turn: _Turn, jobs: Sequence[Job]) -> dict[int, Outcome]:
             number, outcome = turn.said.get(timeout=max(0.0, min(ends.values()) - time.monotonic()) if ends else None)
         except Empty:
             number = min(ends, key=ends.__getitem__)
-            outcome = turn.settled(Outcome(error=late(jobs[number].name, jobs[number].limit or 0)))
-            turn.work(instead=number)
+            outcome = turn.give_up(number)
         if number in outcomes:  # it came after all
             continue
         if outcome is None:
@@ -121,13 +123,12 @@ class _Turn:
         self._lock = Lock()
         self._begun: set[int] = set()
         self._given_up: set[int] = set()
+        self._busy: set[str] = set()
         self.todo = deque(range(len(jobs)))
         self.said: SimpleQueue[tuple[int, Outcome | None]] = SimpleQueue()  # an outcome, or None: it has begun and has a limit
 
-    def work(self, instead: int | None = None) -> None:
-        """One more thread; in place of the one that hangs in a job."""
-        if instead is not None:
-            self._given_up.add(instead)
+    def work(self) -> None:
+        """One more thread."""
         Thread(target=self._serve, name="rocketride-tools", daemon=True).start()
 
     def _serve(self) -> None:
@@ -135,24 +136,40 @@ class _Turn:
             job = self._jobs[number]
             if job.limit is not None:
                 self.said.put((number, None))
-            self.said.put((number, self.settled(_outcome(partial(self._context.copy().run, job.work)))))
+            self.said.put((number, self.settled(number, _outcome(partial(self._context.copy().run, job.work)))))
             if number in self._given_up:
                 return
 
-    def settled(self, outcome: Outcome) -> Outcome:
+    def give_up(self, number: int) -> Outcome:
+        """Leave the thread that hangs in a job to itself, and let another take its place."""
+        outcome = self.settled(number, Outcome(error=late(self._jobs[number].name, self._jobs[number].limit or 0)), given_up=True)
+        self.work()
+        return outcome
+
+    def settled(self, number: int, outcome: Outcome, *, given_up: bool = False) -> Outcome:
         """The outcome, after which nothing is begun where it says so."""
         error = outcome.error
         if error is not None and (not isinstance(error, Exception) or self._stops(error)):
             self.stop()
+        with self._lock:
+            if number not in self._given_up:
+                self._busy.discard(self._jobs[number].serial)
+            if given_up:
+                self._given_up.add(number)
         return outcome
 
     def _next(self) -> int | None:
+        """The first job that need not wait for another; whoever runs that other one comes back for it."""
         with self._lock:
-            if not self.todo:
-                return None
-            number = self.todo.popleft()
-            self._begun.add(number)
-            return number
+            for number in self.todo:
+                serial = self._jobs[number].serial
+                if serial not in self._busy:
+                    self.todo.remove(number)
+                    self._begun.add(number)
+                    if serial:
+                        self._busy.add(serial)
+                    return number
+        return None
 
     def over(self, outcomes: Mapping[int, Outcome]) -> bool:
         with self._lock:

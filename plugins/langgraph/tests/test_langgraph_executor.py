@@ -9,7 +9,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import pytest
 from langchain_core.callbacks import BaseCallbackHandler
@@ -31,8 +31,8 @@ def asked(*calls: Calls) -> dict[str, Any]:
 
 async def both(executor: ToolExecutor, given: Any, **config: Any) -> list[ToolMessage]:
     """The answers, which are the same when it is called, invoked and awaited."""
-    called = await asyncio.to_thread(executor, given, config or None)
-    awaited = await executor.ainvoke(given, config or None)
+    called = await asyncio.to_thread(executor, given, cast(RunnableConfig, config))
+    awaited = await executor.ainvoke(given, cast(RunnableConfig, config))
     assert called == awaited
     return called["messages"]  # type: ignore[no-any-return]
 
@@ -206,6 +206,28 @@ async def test_a_tool_without_a_blocking_form_runs_where_a_loop_runs_already() -
         return "x"
 
     assert read(ToolExecutor([waiting])(asked(("waiting", {})))["messages"][0]) == "x"
+
+
+async def test_a_tool_with_a_json_schema_as_those_of_mcp_servers() -> None:
+    async def remote(**arguments: Any) -> tuple[Any, Any]:
+        if not arguments:
+            raise ToolException("x is wanted")
+        return arguments, ["raw"]
+
+    schema = {"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"]}
+    served = StructuredTool(
+        name="remote", description="Far.", args_schema=schema, coroutine=remote, response_format="content_and_artifact"
+    )
+    first, second = await both(ToolExecutor([served]), asked(("remote", {"x": 1}), ("remote", {})))
+    assert (first.content, first.artifact) == ('{"x": 1}', ["raw"])
+    assert failure(second) == ("ToolException", "x is wanted")
+
+    def local(x: int) -> int:
+        """Near, with a schema written by hand."""
+        return x
+
+    [message] = await both(ToolExecutor([StructuredTool.from_function(local, args_schema=schema)]), asked(("local", {"x": 1})))
+    assert message.content == "1"
 
 
 async def test_an_error_deep_inside_is_not_taken_for_a_missing_blocking_form() -> None:

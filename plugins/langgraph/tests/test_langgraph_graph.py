@@ -38,6 +38,9 @@ def asks(*calls: tuple[str, dict[str, Any]], turn: int = 1) -> AIMessage:
     return AIMessage("", tool_calls=[{"name": name, "args": args, "id": f"{turn}.{n}"} for n, (name, args) in enumerate(calls)])
 
 
+RESUME: Any = Command(resume="yes")
+
+
 class Scripted(GenericFakeChatModel):
     """A chat model that says what is written, and keeps what it was sent."""
 
@@ -70,7 +73,7 @@ def answered(messages: Sequence[BaseMessage]) -> None:
     """After a message that asks comes one answer for each call, in order, as vendors demand."""
     at = 0
     while at < len(messages):
-        calls = [call["id"] for call in messages[at].tool_calls] if isinstance(messages[at], AIMessage) else []
+        calls = [call["id"] for call in getattr(messages[at], "tool_calls", ())]
         at += 1
         assert [getattr(one, "tool_call_id", None) for one in messages[at : at + len(calls)]] == calls
         at += len(calls)
@@ -129,7 +132,7 @@ async def test_an_interrupt_waits_for_a_human_and_goes_on() -> None:
     for awaited in (False, True):
         app = agent(scripted(asks(("book", {"city": "Rom"})), AIMessage("done")), [book], checkpointer=InMemorySaver())
         thread: Any = {"configurable": {"thread_id": "a"}}
-        given, resume = {"messages": [HumanMessage("Book")]}, Command(resume="yes")
+        given, resume = {"messages": [HumanMessage("Book")]}, RESUME
         paused = await app.ainvoke(given, thread) if awaited else app.invoke(given, thread)
         assert [one.value for one in paused["__interrupt__"]] == [{"book": "Rom"}]
         done = await app.ainvoke(resume, thread) if awaited else app.invoke(resume, thread)
@@ -271,7 +274,8 @@ async def test_a_graph_streams_the_same_with_toolnode_and_with_it(made: Any) -> 
     graph.add_node("tools", made([weather]))
     graph.add_edge(START, "tools")
     graph.add_edge("tools", END)
-    app, given = graph.compile(), {"messages": [asks(("weather", {"city": "Rom"}))]}
+    app: Any = graph.compile()
+    given = {"messages": [asks(("weather", {"city": "Rom"}))]}
     [update] = list(app.stream(given, stream_mode="updates"))
     assert json.loads(update["tools"]["messages"][0].content) == {"city": "Rom", "degrees": 21}
     events = [event async for event in app.astream_events(given, version="v2")]

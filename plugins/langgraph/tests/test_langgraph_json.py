@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import attrs
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from langchain_core.documents import Document as LangChainDocument
 from pydantic import BaseModel, ConfigDict, SecretStr
@@ -168,6 +168,7 @@ values = st.recursive(
 )
 
 
+@settings(max_examples=60, deadline=None)
 @given(values)
 def test_it_is_always_valid_json_and_says_the_same(value: Any) -> None:
     def expected(of: Any) -> Any:

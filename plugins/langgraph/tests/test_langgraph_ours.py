@@ -62,6 +62,14 @@ class Calc(Node[None]):
         """Fail."""
         raise ValueError(text)
 
+    release = threading.Event()
+
+    @tool
+    def hang(self, instance: Instance) -> str:
+        """Hang."""
+        self.release.wait(20)
+        return "late"
+
     @tool
     def greet(self, instance: Instance, self_: str = "", config: str = "", run_manager: str = "") -> dict[str, str]:
         """Parameters that LangChain has its own use for."""
@@ -115,6 +123,25 @@ def test_a_catalog_is_called_by_both_names() -> None:
     assert "calc_1__add, calc_1__fail" in errors[2]["error"]
 
 
+def test_a_call_that_is_given_up_frees_its_node() -> None:
+    def job(instance: Instance) -> Any:
+        executor = ToolExecutor(instance.tools, timeout=0.1)
+        update = executor(asked(("calc_1__hang", {}), ("calc_1__add", {"a": 1})))
+        return [
+            *update["messages"],
+            *instance.wait(executor.ainvoke(asked(("calc_1__hang", {}), ("calc_1__add", {"a": 2}))))["messages"],
+        ]
+
+    with working(job) as go:
+        messages = go()
+        Calc.release.set()
+    assert [json.loads(m.content) for m in messages[1::2]] == [2, 3]
+    for message in messages[::2]:
+        error = json.loads(message.content)
+        assert error["type"] == "ToolTimeout"
+        assert error["error"].startswith("calc_1.hang did not answer within 0.1 s")
+
+
 def test_one_executor_holds_all_kinds() -> None:
     @langchain_tool
     def shout(text: str) -> str:
@@ -148,7 +175,7 @@ def test_they_are_langchain_tools_of_their_own() -> None:
         return [one.name for one in tools], tools[0].invoke({"a": 4})
 
     names, result = run(job)
-    assert sorted(names) == ["calc_1__add", "calc_1__fail", "calc_1__greet"]
+    assert sorted(names) == ["calc_1__add", "calc_1__fail", "calc_1__greet", "calc_1__hang"]
     assert result == 5
 
 
@@ -188,7 +215,7 @@ def test_an_entry_that_is_over_its_limit_ends_the_executor() -> None:
 
 
 def value(name: str, call: Callable[[Instance, Arguments], object], **options: Any) -> Tool:
-    schema = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"], "additionalProperties": False}
+    schema: Any = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"], "additionalProperties": False}
     return Tool(name, "A tool.", schema, call, **options)
 
 
