@@ -40,7 +40,7 @@ def ask(config: dict[str, Any], *, env: dict[str, str] | None = None) -> Any:
 def test_the_profiles() -> None:
     found = {profile.id: profile.values for profile in Anthropic.spec.profiles}
     assert Anthropic.spec.profiles[0].id == "claude-sonnet-4-6"
-    assert PROFILES == {id: (one["model"], one["modelTotalTokens"], one.get("modelOutputTokens")) for id, one in found.items()}
+    assert {id: (one["model"], one["modelTotalTokens"], one.get("modelOutputTokens")) for id, one in found.items()} == PROFILES
 
 
 @pytest.mark.skipif(not (SHARED / "reference").is_dir(), reason="../shared/reference is not here")
