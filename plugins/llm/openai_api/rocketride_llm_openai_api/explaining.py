@@ -83,7 +83,7 @@ TYPES: Mapping[Kind, re.Pattern[str]] = {
     "invalid-request": re.compile("invalid|bad.?request", re.IGNORECASE),
 }
 # Vendors show the first and last letters of a key that they refuse.
-MASKED = re.compile(r"\b(sk|rk|gsk|xai|key|Bearer)[- ][\w*.-]{4,}|\w*\*{3,}\w*")
+MASKED = re.compile(r"\b((sk|rk|gsk|xai)-|Bearer )[\w*.-]{4,}|\w*\*{3,}\w*")
 
 
 def explain(error: Exception, address: str) -> LLMError | None:
@@ -124,6 +124,8 @@ def read_error(body: Any) -> tuple[str, str]:
     if isinstance(body, str):
         text = "" if body.lstrip().startswith("<") else body
         return text, text
+    if isinstance(body, list) and body:  # Gemini's way
+        return read_error(body[0])
     if not isinstance(body, Mapping):
         return "", ""
     inner = body.get("error")

@@ -30,7 +30,7 @@ def whole(completion: Any) -> Reply:
         LLMError: it is an error that came with a good status, or no completion at all.
     """
     choice = _choice(completion)
-    if choice is None or get(choice, "message") is None:
+    if choice is None or (get(choice, "message") is None and get(choice, "finish_reason") != "error"):
         raise LLMError("bad-reply", "there is no message in it")
     gathering = Gathering()
     gathering.add(choice, "message")
