@@ -108,6 +108,7 @@ class Request:
         where: the conditions; chunks marked as deleted are left out unless the filter says `isDeleted: true`.
         offset, limit: which of the results, for each question text.
         full_tables, full_documents: give whole tables or objects in place of the chunks that were found.
+        group_rank: give the results object by object, the one first that shares most words with the question.
         unknown: keys of the filter that mean nothing to a store.
     """
 
@@ -116,6 +117,7 @@ class Request:
     limit: int = 25
     full_tables: bool = False
     full_documents: bool = False
+    group_rank: bool = False
     unknown: Sequence[str] = ()
 
     @staticmethod
@@ -145,9 +147,10 @@ class Request:
             limit=size,
             full_tables=bool(asked.get("fullTables")),
             full_documents=bool(asked.get("fullDocuments")),
+            group_rank=bool(asked.get("useGroupRank")),
             unknown=sorted(
                 [key for key in asked if key not in _OTHERS | _SCALARS.keys() | _LISTS.keys()]
-                + [key for key in ("useGroupRank", "useQuickRank") if asked.get(key)]
+                + (["useQuickRank"] if asked.get("useQuickRank") else [])
             ),
         )
 

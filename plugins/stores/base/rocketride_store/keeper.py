@@ -11,7 +11,7 @@ from rocketride_core import Document
 from .backend import Collection, VectorStore
 from .errors import StoreError
 
-__all__ = ["Keeper"]
+__all__ = ["Keeper", "other_metric"]
 
 
 class Keeper:
@@ -28,13 +28,17 @@ class Keeper:
         self._backend, self._name, self._metric, self._placed = backend, name, metric, placed
         self._lock = threading.Lock()
         self._known: Collection | None = None
-        self._accept(backend.collection())
+
+    @property
+    def seen(self) -> bool:
+        """The collection exists, as far as is known without asking."""
+        return self._known is not None
 
     def known(self) -> Collection | None:
         """What the collection records; None where it does not exist yet. Another process may have made it meanwhile."""
         with self._lock:
             if self._known is None:
-                self._accept(self._backend.collection())
+                self.accept(self._backend.collection())
             return self._known
 
     def for_documents(self, documents: Sequence[Document]) -> None:
@@ -60,20 +64,18 @@ class Keeper:
     def _new(self, documents: Sequence[Document], wanted: Collection) -> Collection:
         self._fit(wanted, documents)  # documents that do not fit each other make no collection
         with self._lock:
-            return self._accept(self._backend.create(wanted)) or self._missing()
+            return self.accept(self._backend.create(wanted)) or self._missing()
 
     def _fit(self, collection: Collection, documents: Sequence[Document]) -> None:
         for document in documents:
             self._check(collection, "document", _dimension(document), document.embedding_model)
 
-    def _accept(self, collection: Collection | None) -> Collection | None:
+    def accept(self, collection: Collection | None) -> Collection | None:
+        """Remember what the database says; None where it says nothing yet."""
         if collection is None or not collection.dimension:
             return None
-        if collection.metric != self._metric:
-            raise self._misfit(
-                f"The collection compares by {collection.metric} but the config says {self._metric}; "
-                f'write "similarity": "{collection.metric}", or use another collection'
-            )
+        if misfit := other_metric(collection, self._metric):
+            raise self._misfit(misfit)
         self._known = collection
         return collection
 
@@ -94,6 +96,16 @@ class Keeper:
                 f"The collection uses a vector size of {collection.dimension} but the {what} has {dimension} vector size; "
                 f"embed with {collection.model or 'the model it was made with'}, or use another collection"
             )
+
+
+def other_metric(collection: Collection | None, metric: str) -> str:
+    """What to say where a collection compares otherwise than the config; "" where it does not."""
+    if collection is None or collection.metric == metric:
+        return ""
+    return (
+        f"The collection compares by {collection.metric} but the config says {metric}; "
+        f'write "similarity": "{collection.metric}", or use another collection'
+    )
 
 
 def _dimension(document: Document) -> int:

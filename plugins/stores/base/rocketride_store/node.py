@@ -4,15 +4,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import closing
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import attrs
 
 from rocketride_core import (
     ANSWERS,
     DOCUMENTS,
+    EMBEDDING,
+    OPTIONAL,
     QUESTIONS,
     Answer,
     Component,
@@ -20,79 +22,110 @@ from rocketride_core import (
     Expansion,
     Instance,
     Node,
+    NodeSpec,
+    Param,
+    Problem,
     Question,
     Secret,
     hookimpl,
     on,
-    setting,
+    tool,
 )
 
-from .backend import VectorStore, chunk_key, chunk_uuid
-from .config import StoreConfig
-from .errors import transport
-from .filters import Request, Where
-from .keeper import Keeper
+from .asking import Asker
+from .backend import VectorStore, chunk_key
+from .config import AsWritten, StoreConfig
+from .errors import StoreError, transport
+from .filters import Where
+from .keeper import Keeper, other_metric
 from .patience import Patience, Patient
-from .results import Found, expanded
+from .probing import Findings, checked_version, probe
+from .tools import Deleted, Searched, SearchFilter, ToolDocument, Upserted, delete, search, upsert
+from .wiring import bad_name, with_embedding
+from .writing import Pending, Writer
 
 __all__ = ["StoreNode"]
 
-BATCH = 500
 # At the first connect a wrong address is likelier than a server that is about to start; one that says "not yet" is waited for.
 FIRST = ("unavailable", "rate-limit")
-SEARCHING = ("question", "semantic", "prompt")
-
-
-@attrs.frozen(kw_only=True)
-class Named:
-    """What of a config says how the collection is called; None where it does not."""
-
-    collection: Any = setting(None)
-
-
 S = TypeVar("S", bound=StoreConfig)
 
 
-@attrs.define
-class Pending:
-    """What one object has brought: chunks not yet written, and the numbers of all its chunks, by object id."""
-
-    documents: list[Document] = attrs.field(factory=list)
-    size: int = 0
-    numbers: dict[str, set[int]] = attrs.field(factory=dict)
-
-
 class StoreNode(Node[S]):
-    """Documents in; questions to documents, answers and questions. A store writes `connect` and a backend class.
+    """Documents in; questions to documents, answers and questions; search, upsert and delete as tools.
+
+    A store writes `spec`, `connect` and a backend class, and where they apply `address` and `name_rule`. That it needs an
+    embedding at most, is a store and a tool, and keeps what it gets, is added to its spec here.
 
     Documents of one object replace what the store had of it: new chunks are written first, then the rest of the
     old ones is removed, so that the object can always be found. The second step happens when the object is complete;
     an object that fails keeps its old chunks beside the new ones until it is stored again.
     """
 
-    backend: VectorStore
+    backend: Patient
     keeper: Keeper
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        spec = cls.__dict__.get("spec")
+        if isinstance(spec, NodeSpec):
+            categories = list(dict.fromkeys([*spec.categories, "store", "tool"]))
+            cls.spec = attrs.evolve(spec, categories=categories, needs={EMBEDDING: OPTIONAL, **spec.needs}, stores=True)
+        super().__init_subclass__(**kwargs)
+
     def connect(self) -> VectorStore:
-        """Open the database; called once, when the pipeline is loaded."""
+        """Open the database; called once, when the pipeline is loaded, and for each probe."""
         raise NotImplementedError(f"{type(self).__name__} has no connect(); return its VectorStore there")
+
+    @property
+    def address(self) -> str:
+        """Where the server is, for messages: "localhost:6333"; "" where the database has no address."""
+        return ""
 
     @classmethod
     def name_rule(cls, name: str) -> str:
         """What a collection may be called, where this name breaks the rule; "" where it does not."""
         return "" if name else "at least one character"
 
+    def mark_deleted(self, object_ids: Sequence[str]) -> int:
+        """Hide objects from every question that does not ask for `isDeleted`; the number of their chunks. Nothing is removed."""
+        return self._mark(object_ids, True)
+
+    def mark_active(self, object_ids: Sequence[str]) -> int:
+        """Undo `mark_deleted`."""
+        return self._mark(object_ids, False)
+
+    def inspect(self) -> Findings:
+        """Who answers, and what the collection records: a probe of three seconds, on a connection of its own.
+
+        Raises:
+            StoreError: what is wrong.
+        """
+        return probe(self.connect, self.patience())
+
+    def patience(self) -> Patience:
+        """How the database is asked: retries and their limits from the config, names and secrets for messages."""
+        config = self.config
+        secrets = [value.reveal() for value in attrs.asdict(config, recurse=False).values() if isinstance(value, Secret)]
+        return Patience(
+            store=self.spec.title,
+            component=self.id,
+            address=self.address,
+            attempts=config.max_attempts,
+            delay=config.retry_delay,
+            seconds=config.max_time,
+            hide=secrets,
+        )
+
+    # ---- hooks
+
     @classmethod
     @hookimpl
     def expand_component(cls, component: Component, context: Expansion) -> Sequence[Component] | None:
-        """Replaces nothing; a bad collection name is a problem of the file, before anything connects."""
-        # Its name alone: what else is wrong with the config must not hide this.
-        name = context.config(Named).collection
-        rule = cls.name_rule(name) if isinstance(name, str) and "${" not in name else ""
-        if rule:
-            message = f"the collection's name is not one that {cls.spec.title} takes"
-            context.problem("invalid-value", message, path=_place(component, "collection"), hint=f"it takes {rule}")
-        return None
+        """Adds the node of the block `embedding`; a bad collection name is a problem of the file, before anything connects."""
+        # Two values alone: what else is wrong with the config must not hide this.
+        written = context.config(AsWritten)
+        bad_name(component, context, cls.spec.title, cls.name_rule, written.collection)
+        return with_embedding(component, context, written.embedding)
 
     @hookimpl
     def begin_global(self) -> None:
@@ -102,48 +135,43 @@ class StoreNode(Node[S]):
         patience = self.patience()
         first = attrs.evolve(patience, kinds=FIRST)
         backend = self.enter(closing(first.do(transport, self.connect)))
-        self.keeper = Keeper(Patient(backend, first), self.config.collection, self.config.similarity, patience.placed)
+        first.do(backend.explain, lambda: checked_version(backend, backend.about()))
         self.backend = Patient(backend, patience)
+        self.keeper = Keeper(self.backend, self.config.collection, self.config.similarity, patience.placed)
+        self.keeper.accept(Patient(backend, first).collection())
 
-    def patience(self) -> Patience:
-        config = self.config
-        return Patience(
-            store=self.spec.title,
-            component=self.id,
-            address=self.address,
-            attempts=config.max_attempts,
-            delay=config.retry_delay,
-            seconds=config.max_time,
-            hide=[value.reveal() for value in attrs.asdict(config, recurse=False).values() if isinstance(value, Secret)],
-        )
+    @hookimpl
+    def check_global(self) -> Iterable[Problem]:
+        try:
+            found = self.inspect()
+        except StoreError as error:
+            yield Problem("", "probe-failed", str(error), component=self.id)
+            return
+        misfit = other_metric(found.collection, self.config.similarity)
+        if misfit:
+            yield Problem("similarity", "probe-failed", misfit, component=self.id)
 
-    @property
-    def address(self) -> str:
-        """Where the server is, for messages: "localhost:6333"; "" where the database has no address."""
-        return ""
-
-    @on(DOCUMENTS)
-    def store(self, instance: Instance, documents: Sequence[Document]) -> None:
-        pending = instance.state(Pending)
-        for document in documents:
-            chunk = self._chunk(instance, pending, document)
-            pending.documents.append(chunk)
-            pending.size += len(chunk.text)
-            if len(pending.documents) >= BATCH or pending.size >= self.config.payload_limit:
-                self._write(pending)
+    @hookimpl
+    def open_instance(self, instance: Instance) -> None:
+        embedder = instance.maybe(EMBEDDING)
+        if embedder is not None and self.keeper.seen:
+            self.keeper.for_embedder(embedder.dimension, embedder.model)
 
     @hookimpl
     def flush_instance(self, instance: Instance) -> None:
-        pending = instance.state(Pending)
-        self._write(pending)
-        for object_id, numbers in pending.numbers.items():
-            current = {chunk_uuid(Document("", {"objectId": object_id, "chunkId": number})) for number in numbers}
-            self.backend.delete([id for id in self.backend.ids(Where.object(object_id)) if id not in current])
+        if instance.state(Pending).numbers:
+            self._writer(instance, instance.state(Pending)).finish()
+
+    # ---- lanes
+
+    @on(DOCUMENTS)
+    def store(self, instance: Instance, documents: Sequence[Document]) -> None:
+        self._writer(instance, instance.state(Pending)).add(documents)
 
     @on(QUESTIONS, emits=[DOCUMENTS, ANSWERS, QUESTIONS])
     def ask(self, instance: Instance, question: Question) -> None:
-        self._write(instance.state(Pending))
-        found = self.find(instance, question)
+        self._writer(instance, instance.state(Pending)).write()
+        found = self._asker(instance).find(question)
         if instance.wants(DOCUMENTS):
             instance.emit(DOCUMENTS, found)
         if instance.wants(ANSWERS):
@@ -152,80 +180,66 @@ class StoreNode(Node[S]):
         if instance.wants(QUESTIONS):
             instance.emit(QUESTIONS, with_documents(question, found))
 
-    def find(self, instance: Instance, question: Question) -> list[Document]:
-        """What answers a question: the documents it carries and those of the collection, best first, unscored ones last."""
-        request = Request.of(question.filter, limit=self.config.limit)
-        if request.unknown:
-            names = ", ".join(request.unknown)
-            instance.warn("unknown-filter", f"{self.id} does not know {names} in the question's filter; it is left out")
-        found = Found(self.config.score)
-        found.add(question.documents)
-        if question.type in SEARCHING:
-            for vector in self._vectors(question):
-                found.add(self._search(instance, vector, request, question.embedding_model))
-        elif question.type in ("keyword", "get"):
-            wanted = [text.split() for text in question.texts if text.strip()] if question.type == "keyword" else [[]]
-            if not request.where.impossible and self.keeper.known() is not None:
-                for words in wanted:
-                    found.add(self.backend.select(request.where, words=words, offset=request.offset, limit=request.limit))
-        else:
-            raise ValueError(
-                f"{self.id} cannot answer a question of type {question.type!r}; "
-                "a store takes question, semantic, prompt, keyword and get"
-            )
-        return expanded(self.backend, request, found.ranked())
+    # ---- tools
 
-    def _vectors(self, question: Question) -> Sequence[memoryview]:
-        if question.texts and not question.embeddings:
-            raise ValueError(
-                "You must run your question through an embedding filter: "
-                f"wire questions through an embedding node before {self.id}"
-            )
-        return question.embeddings
+    @tool(concurrent=True)
+    def search(
+        self,
+        instance: Instance,
+        query: Annotated[str, Param("What to look for, in words.", min_length=1)],
+        top_k: Annotated[int, Param("How many results at most.", ge=1, le=100)] = 10,
+        filter: Annotated[SearchFilter | None, Param("Where to look; everywhere if not given.")] = None,
+    ) -> Searched:
+        """Search the stored texts for those closest in meaning to a query. Scores are from 0 to 1, 1 is best."""
+        return search(self._asker(instance), query, top_k, filter)
 
-    def _search(self, instance: Instance, vector: memoryview, request: Request, model: str) -> Sequence[Document]:
-        collection = self.keeper.for_question(len(vector), model)
-        if collection is None:
-            instance.warn("no-collection", f"{self.id} has no collection yet, so nothing was found; index something first")
-            return []
-        if request.where.impossible:
-            return []
-        return self.backend.search(vector, request.where, request.offset + request.limit, least=self.config.score)[
-            request.offset :
-        ]
+    @tool
+    def upsert(
+        self,
+        instance: Instance,
+        documents: Annotated[list[ToolDocument], Param("What to store.")],
+    ) -> Upserted:
+        """Store texts so that they can be searched. All texts of one object_id together replace what was stored of that object."""
+        return upsert(self._writer(instance, Pending()), documents)
 
-    def _chunk(self, instance: Instance, pending: Pending, document: Document) -> Document:
-        if document.embedding is None:
-            raise ValueError(
-                f"You must run your documents through an embedding filter: wire them through an embedding node before {self.id}"
-            )
-        entry = instance.entry
-        metadata: dict[str, Any] = {"parent": entry.path, "isDeleted": False, "isTable": False, "tableId": 0} | dict(
-            document.metadata
+    @tool
+    def delete(
+        self, instance: Instance, object_ids: Annotated[list[str], Param("The objects to remove; an empty list removes nothing.")]
+    ) -> Deleted:
+        """Remove everything that is stored of these objects, for good. The count is of the objects that were there."""
+        return delete(self.backend.within(instance), self.keeper, object_ids)
+
+    # ---- parts
+
+    def _writer(self, instance: Instance, pending: Pending) -> Writer:
+        return Writer(
+            store=self.backend.within(instance),
+            keeper=self.keeper,
+            collection=self.config.collection,
+            largest=self.config.payload_limit,
+            embedder=instance.maybe(EMBEDDING),
+            component=self.id,
+            instance=instance,
+            pending=pending,
         )
-        object_id = metadata["objectId"] = str(metadata.get("objectId") or entry.object_id)
-        numbers = pending.numbers.setdefault(object_id, set())
-        number = metadata.get("chunkId")
-        # Two producers that both count from 0 must not overwrite each other.
-        if number is None or number in numbers:
-            number = max(numbers, default=-1) + 1
-        numbers.add(number)
-        metadata["chunkId"] = number
-        return attrs.evolve(document, metadata=metadata)
 
-    def _write(self, pending: Pending) -> None:
-        if not pending.documents:
-            return
-        self.keeper.for_documents(pending.documents)
-        self.backend.upsert(pending.documents)
-        pending.documents, pending.size = [], 0
+    def _asker(self, instance: Instance) -> Asker:
+        return Asker(
+            store=self.backend.within(instance),
+            keeper=self.keeper,
+            least=self.config.score,
+            limit=self.config.limit,
+            embedder=instance.maybe(EMBEDDING),
+            component=self.id,
+            instance=instance,
+        )
 
-
-def _place(component: Component, key: str) -> str:
-    """Where a key of the config stands: in the profile's block, or beside it."""
-    profile = component.config.get("profile")
-    block = component.config.get(profile) if isinstance(profile, str) else None
-    return f"{profile}.{key}" if isinstance(block, Mapping) and key in block else key
+    def _mark(self, object_ids: Sequence[str], deleted: bool) -> int:
+        if not object_ids or self.keeper.known() is None:
+            return 0
+        ids = self.backend.ids(Where().and_in("objectId", list(dict.fromkeys(object_ids))))
+        self.backend.mark(ids, deleted)
+        return len(ids)
 
 
 def with_documents(question: Question, found: Sequence[Document]) -> Question:

@@ -131,6 +131,10 @@ class Patient(VectorStore):
     def __init__(self, backend: VectorStore, patience: Patience, instance: Instance | None = None) -> None:
         self._backend, self._patience, self._instance = backend, patience, instance
 
+    def within(self, instance: Instance) -> Patient:
+        """The same store for one entry, whose end ends its waits."""
+        return Patient(self._backend, self._patience, instance)
+
     @property
     def capabilities(self) -> Capabilities:
         return self._backend.capabilities
@@ -154,13 +158,13 @@ class Patient(VectorStore):
         self._do(lambda: self._backend.upsert(documents))
 
     def search(self, vector: memoryview, where: Where, limit: int, /, *, least: float = 0.0) -> Sequence[Document]:
-        self._within(limit)
+        self._fits(limit)
         return self._do(lambda: self._backend.search(vector, where, limit, least=least))
 
     def select(
         self, where: Where, /, *, words: Sequence[str] = (), offset: int = 0, limit: int | None = None
     ) -> Sequence[Document]:
-        self._within(offset + (limit or 0))
+        self._fits(offset + (limit or 0))
         return self._do(lambda: self._backend.select(where, words=words, offset=offset, limit=limit))
 
     def ids(self, where: Where, /) -> Sequence[str]:
@@ -174,7 +178,7 @@ class Patient(VectorStore):
         if ids:
             self._do(lambda: self._backend.mark(ids, deleted))
 
-    def _within(self, results: int) -> None:
+    def _fits(self, results: int) -> None:
         largest = self.capabilities.largest
         if largest and results > largest:
             told = StoreError(

@@ -63,9 +63,9 @@ def test_a_wrong_filter_names_its_key(filter: dict[str, object], message: str) -
 
 
 def test_keys_that_a_store_does_not_know_are_listed() -> None:
-    assert Request.of({"useGroupRank": True, "useQuickRank": False, "colour": "red", "context": True}).unknown == [
+    assert Request.of({"useQuickRank": True, "useGroupRank": True, "colour": "red", "context": True}).unknown == [
         "colour",
-        "useGroupRank",
+        "useQuickRank",
     ]
 
 

@@ -275,10 +275,10 @@ def test_what_is_marked_deleted_is_hidden() -> None:
 def test_a_filter_key_that_means_nothing_is_a_warning() -> None:
     with load("documents") as pipeline:
         put(pipeline, "a", document("a", 0))
-        result = pipeline.run(Entry("ask"), QUESTIONS(question(filter={"useGroupRank": True})))
+        result = pipeline.run(Entry("ask"), QUESTIONS(question(filter={"useQuickRank": True})))
     [warning] = result.checked().warnings
     assert (warning.code, warning.component) == ("unknown-filter", "store")
-    assert "useGroupRank" in warning.message
+    assert "useQuickRank" in warning.message
 
 
 def test_a_collection_that_does_not_exist_is_a_warning() -> None:

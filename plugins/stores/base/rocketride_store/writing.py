@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: MIT
+"""Chunks on their way into a store: numbered, checked, in batches; what is left of an older version goes last."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any
+from weakref import WeakValueDictionary
+
+import attrs
+
+from rocketride_core import Document, Embedder, Entry, Instance
+
+from .backend import VectorStore, chunk_uuid
+from .errors import StoreError
+from .filters import Where
+from .keeper import Keeper
+
+__all__ = ["BATCH", "Pending", "Writer"]
+
+BATCH = 500
+SLICE = 0.05
+
+
+@attrs.define
+class Numbers:
+    """The chunk numbers that one object has."""
+
+    taken: set[int] = attrs.field(factory=set)
+    highest: int = -1
+
+    def give(self, wanted: Any) -> int:
+        """The wanted number, or the next one where there is none, or it is taken: two producers may both count from 0."""
+        if wanted is not None and (type(wanted) is not int or wanted < 0):
+            raise ValueError(f"a document's 'chunkId' is a number from 0 on, not {wanted!r}")
+        number: int = self.highest + 1 if wanted is None or wanted in self.taken else wanted
+        self.taken.add(number)
+        self.highest = max(self.highest, number)
+        return number
+
+
+@attrs.define
+class Pending:
+    """What one entry has brought: chunks that are not yet written and their bytes, and the numbers of all, by object id."""
+
+    documents: list[Document] = attrs.field(factory=list)
+    size: int = 0
+    numbers: dict[str, Numbers] = attrs.field(factory=dict)
+
+
+@attrs.frozen(kw_only=True)
+class Writer:
+    """Writes for one entry.
+
+    Parameters:
+        largest: bytes of one write: texts, metadata and vectors.
+        embedder: embeds what comes without a vector; None refuses it.
+        component: the store's id, for messages.
+        instance: whose end ends a wait for another writer.
+    """
+
+    store: VectorStore
+    keeper: Keeper
+    collection: str
+    largest: int
+    embedder: Embedder | None
+    component: str
+    instance: Instance
+    pending: Pending
+
+    def add(self, documents: Sequence[Document]) -> None:
+        """Take documents, and write whatever fills a batch."""
+        pending = self.pending
+        for document in self._embedded(documents):
+            chunk = self._chunk(document)
+            size = _bytes(chunk)
+            if pending.documents and (len(pending.documents) >= BATCH or pending.size + size > self.largest):
+                self.write()
+            pending.documents.append(chunk)
+            pending.size += size
+
+    def write(self) -> None:
+        """Write what is pending, after a check of all of it."""
+        pending = self.pending
+        if pending.documents:
+            self.keeper.for_documents(pending.documents)
+            self.store.upsert(pending.documents)
+            pending.documents, pending.size = [], 0
+
+    def finish(self) -> int:
+        """Write the rest, then remove what older versions of these objects have beyond; the number of their chunks.
+
+        New chunks first: an object can be found at every moment, and what a killed process leaves is put right by the next
+        one that stores the object, because the ids are the same again.
+        """
+        numbers = self.pending.numbers
+        with _one_at_a_time([f"{self.collection}/{id}" for id in numbers], self.instance):
+            self.write()
+            for id, told in numbers.items():
+                current = {chunk_uuid(Document("", {"objectId": id, "chunkId": number})) for number in told.taken}
+                self.store.delete([one for one in self.store.ids(Where.object(id)) if one not in current])
+        return sum(len(told.taken) for told in numbers.values())
+
+    def _embedded(self, documents: Sequence[Document]) -> Sequence[Document]:
+        bare = [document.text for document in documents if document.embedding is None]
+        if not bare:
+            return documents
+        embedder = self.embedder
+        if embedder is None:
+            raise ValueError(
+                "You must run your documents through an embedding filter: wire them through an embedding node before "
+                f"{self.component}, or bind one to it (control `embedding`, or a block `embedding` in its config)"
+            )
+        self.keeper.for_embedder(embedder.dimension, embedder.model)
+        vectors = iter(embedder.embed(bare))
+        model = embedder.model
+        return [
+            document if document.embedding is not None else attrs.evolve(document, embedding=next(vectors), embedding_model=model)
+            for document in documents
+        ]
+
+    def _chunk(self, document: Document) -> Document:
+        entry: Entry = self.instance.entry
+        metadata: dict[str, Any] = {"parent": entry.path, "isDeleted": False, "isTable": False, "tableId": 0} | dict(
+            document.metadata
+        )
+        id = metadata["objectId"] = str(metadata.get("objectId") or entry.object_id)
+        metadata["chunkId"] = self.pending.numbers.setdefault(id, Numbers()).give(metadata.get("chunkId"))
+        return attrs.evolve(document, metadata=metadata)
+
+
+def _bytes(document: Document) -> int:
+    metadata: Mapping[str, Any] = document.metadata
+    vector = 0 if document.embedding is None else document.embedding.nbytes
+    return len(document.text.encode(errors="replace")) + vector + len(json.dumps(metadata, default=str))
+
+
+_writers: WeakValueDictionary[str, Any] = WeakValueDictionary()
+_guard = threading.Lock()
+
+
+@contextmanager
+def _one_at_a_time(keys: Sequence[str], instance: Instance) -> Iterator[None]:
+    """One writer of an object at a time in this process: two versions at once must not take each other's chunks for stale."""
+    with ExitStack() as held:
+        for key in sorted(keys):
+            with _guard:
+                lock = _writers.get(key)
+                if lock is None:
+                    lock = _writers[key] = threading.Lock()
+            while not lock.acquire(timeout=SLICE):
+                if instance.cancelled:
+                    raise StoreError("timeout", "another entry was writing the same object")
+            held.callback(lock.release)
+        yield
