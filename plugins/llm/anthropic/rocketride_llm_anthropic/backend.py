@@ -36,6 +36,7 @@ class MessagesBackend:
             api_key=key, base_url=address, webhook_key="", timeout=timeout, max_retries=0, open_telemetry=False
         )
         self._client._custom_headers = {}  # no argument stands against ANTHROPIC_CUSTOM_HEADERS
+        self._messages: Any = self._client.messages  # imports for a while, which the loop must not wait for
         self._model, self._timeout = model, timeout
         self._takes_temperature = True
 
@@ -63,7 +64,7 @@ class MessagesBackend:
             arguments["extra_body"] = {"temperature": temperature}  # the client has no argument of its own for it
         # Nothing comes of a plain answer until all of it is written, which may take longer than the time limit between bytes.
         streamed = on_text is not None or request.max_tokens / SLOWEST > self._timeout
-        reply: Any = await self._client.messages.create(stream=streamed, **arguments)
+        reply: Any = await self._messages.create(stream=streamed, **arguments)
         try:
             return await _streamed(reply, on_text) if streamed else read_message(reply)
         except (AttributeError, TypeError) as error:

@@ -48,7 +48,7 @@ class AnthropicConfig(CloudConfig):
         ge=0,
         le=1,
         title="Temperature",
-        doc="0 is the most predictable, 1 the least; null sends none. Models that take none are not sent any.",
+        doc="0 is the most predictable, 1 the least; models that take none are not sent any.",
     )
 
     def __attrs_post_init__(self) -> None:

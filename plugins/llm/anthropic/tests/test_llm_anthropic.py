@@ -254,7 +254,7 @@ def test_another_refusal_is_not_taken_for_that() -> None:
         assert "too odd" in str(told)
 
 
-def test_no_temperature_where_the_config_says_null_and_never_above_one() -> None:
+def test_the_temperature_is_sent_and_never_above_one() -> None:
     with claude(Say("x"), temperature=0.7) as (harness, server):
         ask(harness)
         assert server.requests[0].body["temperature"] == 0.7

@@ -51,9 +51,10 @@ KEY = re.compile(r"[\x21-\x7e]*")
 
 
 def profiles() -> Iterator[Profile]:
+    """The server is not in them: every one has the default, and what a file says under either of its names must win."""
     for id, (title, model, total) in MODELS.items():
-        yield Profile(id, {"model": model, "serverbase": SERVER, "modelTotalTokens": total}, title=title)
-    yield Profile("custom", {"model": "", "serverbase": SERVER, "modelTotalTokens": 16_385}, title="Custom")
+        yield Profile(id, {"model": model, "modelTotalTokens": total}, title=title)
+    yield Profile("custom", {"model": "", "modelTotalTokens": 16_385}, title="Custom")
 
 
 @attrs.frozen(kw_only=True)
@@ -83,15 +84,15 @@ def host_of(address: str) -> str:
     Raises:
         ValueError: it is none.
     """
-    host = address.strip().rstrip("/").removesuffix("/v1").rstrip("/")
+    given = address.strip()
     try:
-        parts = urlsplit(host if "://" in host else f"http://{host}")
+        parts = urlsplit(given if "://" in given else f"http://{given}")
         good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
     except ValueError:
         good = False
     if not good:
         raise ValueError("'serverbase' is the address of an Ollama server, such as http://localhost:11434")
-    return host
+    return given.rstrip("/").removesuffix("/v1").rstrip("/")
 
 
 class Ollama(LLMNode[OllamaConfig]):
