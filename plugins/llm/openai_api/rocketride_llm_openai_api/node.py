@@ -76,6 +76,11 @@ class CompatibleNode(LLMNode[C]):
             other = "" if self.needs_key else ', or "base_url" for a server of your own'
             told = f'There is no API key for {self.vendor}; write "apikey" in the config of {self.id}, best as "${{ROCKETRIDE_…}}"{other}'
             raise LLMError("authentication", sentence=told)
+        if "${" in key:
+            told = (
+                f"The API key for {self.vendor} is a variable that is not filled in; only those are that begin with ROCKETRIDE_"
+            )
+            raise LLMError("authentication", sentence=told)
         if not (key.isascii() and key.isprintable()) or " " in key:
             told = f"The API key for {self.vendor} has spaces or characters that no key has; was more copied than the key?"
             raise LLMError("authentication", sentence=told)

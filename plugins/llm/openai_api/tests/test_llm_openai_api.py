@@ -290,6 +290,7 @@ def test_addresses_as_people_write_them(server: ScriptedServer, key: str, tail: 
     [
         ({"base_url": "", "apikey": ""}, 'There is no API key for the server; write "apikey" in the config of node'),
         ({"base_url": "http://h/v1", "apikey": "sk-planted 0123456789"}, "has spaces or characters that no key has"),
+        ({"base_url": "http://h/v1", "apikey": "${OPENAI_API_KEY}"}, "is a variable that is not filled in"),
         ({"base_url": "http://h/v1", "apikey": "sk-plantéd-0123456789"}, "has spaces or characters that no key has"),
     ],
 )
