@@ -14,8 +14,20 @@ from rocketride_core import Secret
 
 __all__ = ["Scrubber", "conceal", "is_secret", "revealed", "secrets_in"]
 
-_PARTS = ("authorization", "cookie", "secret", "passw", "apikey", "accesskey", "privatekey", "credential", "bearer", "signature")
-_WHOLE = frozenset({"auth", "key", "sig", "pwd", "pin", "otp", "sid", "sessionid", "xauthkey", "xauth", "subscriptionkey"})
+_PARTS = (
+    "authorization",
+    "cookie",
+    "secret",
+    "passw",
+    "apikey",
+    "accesskey",
+    "privatekey",
+    "credential",
+    "bearer",
+    "signature",
+    "subscriptionkey",
+)
+_WHOLE = frozenset({"auth", "key", "sig", "pwd", "pin", "otp", "sid", "sessionid", "xauthkey", "xauth"})
 _PAGING = ("page", "next", "prev", "cursor", "tokens", "continuation", "sync", "count", "limit")
 SHORTEST = 4  # characters of a value of the config that is hidden in results
 SHORTEST_GIVEN = 8  # of one that the model itself gave

@@ -8,6 +8,7 @@ import ipaddress
 import socket
 import threading
 import time
+import zlib
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -16,6 +17,7 @@ from aiohttp.abc import AbstractResolver
 
 from rocketride_core import RunError, RunTimeout, ToolDenied, ToolFailure, ToolInput, ToolTimeout
 from rocketride_tool_http_request.addresses import Allowed, kind_of
+from rocketride_tool_http_request.content import Body
 from rocketride_tool_http_request.limits import RateLimits
 from rocketride_tool_http_request.patterns import Whitelist, origin_of
 
@@ -280,6 +282,13 @@ def test_redirects_are_followed(server: Any, open_agent: Any) -> None:
         assert (got["status_code"], got["headers"]["Location"], got["redirects"]) == (302, "b?x=1", 0)
 
 
+def test_a_redirect_cannot_log_in(server: Any, open_agent: Any) -> None:
+    server.answers["/a"] = redirect(f"http://user:pw@127.0.0.1:{server.server_port}/b")
+    with open_agent() as agent:
+        assert agent.get(f"{server.url}/a")["url"] == f"{server.url}/b"
+    assert "Authorization" not in server.seen[1].headers
+
+
 @pytest.mark.parametrize(
     ("status", "method", "then", "body"),
     [
@@ -389,6 +398,15 @@ def test_a_gzip_bomb_is_cut(server: Any, open_agent: Any) -> None:
     assert got["truncated"] is True
     assert got["body"] == "0" * 10_000
     assert time.monotonic() - begun < 5
+
+
+@pytest.mark.parametrize("coding", ["gzip", "deflate", ""])
+def test_no_more_is_kept_than_the_limit(coding: str) -> None:
+    data = b"0" * 5_000_000
+    body = Body(coding, 1000)
+    assert body.feed({"gzip": gzip.compress, "deflate": zlib.compress, "": bytes}[coding](data)) is False
+    assert len(body._out) == 1001, "one byte more tells that there is more"
+    assert len(body.end()) == 1000
 
 
 def test_an_endless_body_is_cut(raw: Any, open_agent: Any) -> None:

@@ -158,7 +158,7 @@ def test_what_is_a_secret() -> None:
     )
     secret += " password passwd client_secret Ocp-Apim-Subscription-Key X-Amz-Credential auth"
     plain = "Accept Content-Type author page_token nextPageToken max_tokens keyword q id monkey signal Authority"
-    assert [name for name in secret.split() if not is_secret(name)] == ["Ocp-Apim-Subscription-Key"]
+    assert [name for name in secret.split() if not is_secret(name)] == []
     assert [name for name in plain.split() if is_secret(name)] == []
     assert conceal({"a": [{"token": ["x"]}]}) == {"a": [{"token": [Secret("x")]}]}
 
