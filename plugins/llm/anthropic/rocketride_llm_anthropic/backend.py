@@ -28,12 +28,18 @@ class MessagesBackend:
     """
 
     def __init__(self, *, key: str, model: str, base_url: str, timeout: float) -> None:
-        from anthropic import AsyncAnthropic
+        from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient
 
         address = base_url.rstrip("/").removesuffix("/v1") or API
-        # All of it is given, so that nothing is taken from ANTHROPIC_* variables or the profiles of Anthropic's own tools.
+        # All of it is given, so that nothing is taken from variables (ANTHROPIC_*, proxies) or the profiles of Anthropic's own tools.
         self._client = AsyncAnthropic(
-            api_key=key, base_url=address, webhook_key="", timeout=timeout, max_retries=0, open_telemetry=False
+            api_key=key,
+            base_url=address,
+            webhook_key="",
+            timeout=timeout,
+            max_retries=0,
+            open_telemetry=False,
+            http_client=DefaultAsyncHttpxClient(trust_env=False),
         )
         self._client._custom_headers = {}  # no argument stands against ANTHROPIC_CUSTOM_HEADERS
         self._messages: Any = self._client.messages  # imports for a while, which the loop must not wait for
