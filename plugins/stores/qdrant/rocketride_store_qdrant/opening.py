@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: MIT
+"""Clients of Qdrant: of a server, of a folder, in memory; and what their exceptions mean."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import httpx
+from pydantic import ValidationError
+from qdrant_client import QdrantClient
+from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
+from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
+
+from rocketride_store import StoreError, by_status, transport
+
+if TYPE_CHECKING:
+    from .folder import FolderClient
+    from .node import Address
+
+__all__ = ["embedded", "explain", "in_memory", "server"]
+
+
+def server(where: Address, key: str, *, grpc_port: int | None = None, timeout: int = 60) -> QdrantClient:
+    """A Qdrant server; it is asked nothing yet.
+
+    Parameters:
+        where: its address.
+        key: sent with every request, "" for none.
+        grpc_port: asks by gRPC on this port; None asks by REST.
+        timeout: of a request, in seconds.
+    """
+    return QdrantClient(
+        host=where.host,
+        port=where.port,
+        https=where.secure,
+        prefix=where.prefix or None,
+        prefer_grpc=grpc_port is not None,
+        grpc_port=grpc_port or 6334,
+        timeout=timeout,
+        # As a header of our own: as `api_key` it would switch encryption on, and warn where the config says otherwise.
+        headers={"api-key": key} if key else None,
+        # Asked by the node itself, which refuses what cannot work; the client only warns, from a thread.
+        check_compatibility=False,
+    )
+
+
+def embedded(folder: Path) -> FolderClient:
+    """The database in a folder, which is made at the first write; one for all pipelines of the process."""
+    from .folder import FolderClient
+
+    return FolderClient(folder)
+
+
+class _InTurn:
+    """The client's engine in memory, one thread at a time: it does not lock by itself."""
+
+    def __init__(self, client: QdrantClient) -> None:
+        self._client, self._lock = client, threading.Lock()
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        method = getattr(self._client, name)
+
+        def call(*args: Any, **options: Any) -> Any:
+            with self._lock:
+                return method(*args, **options)
+
+        return call
+
+
+def in_memory() -> Any:
+    """The client's own engine, which keeps nothing."""
+    return _InTurn(QdrantClient(":memory:"))
+
+
+def explain(error: Exception) -> StoreError | None:
+    """What an exception of qdrant_client, or of httpx and grpc below it, means."""
+    if isinstance(error, ResourceExhaustedResponse):
+        return StoreError("rate-limit", str(error), retry_after=error.retry_after_s)
+    if isinstance(error, UnexpectedResponse):
+        return by_status(error.status_code or 0, _said(error.content), retry_after=_seconds(error.headers))
+    if isinstance(error, ResponseHandlingException):
+        source: Any = error.source
+        if isinstance(source, ValidationError | json.JSONDecodeError | UnicodeDecodeError):
+            return StoreError("bad-reply", type(source).__name__)
+        return transport(source)
+    if isinstance(error, httpx.InvalidURL):
+        return StoreError("invalid", str(error))
+    return transport(error)
+
+
+def _said(content: bytes) -> str:
+    text = content.decode(errors="replace")
+    try:
+        status = json.loads(text)["status"]
+        return str(status["error"]) if isinstance(status, dict) else text
+    except (ValueError, KeyError, TypeError):
+        return text
+
+
+def _seconds(headers: httpx.Headers) -> float | None:
+    try:
+        return float(headers.get("retry-after", ""))
+    except ValueError:
+        return None

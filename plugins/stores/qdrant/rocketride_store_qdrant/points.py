@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: MIT
+"""Chunks as Qdrant's points, and conditions as its filters.
+
+A point's payload is what RocketRide's own nodes write, `{"content": <text>, "meta": {<metadata>}}`. What Qdrant cannot
+hold (integers beyond 64 bits, numbers that are not finite) and a kind other than Document stand beside them, under `rocketride`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from qdrant_client import models
+
+from rocketride_core import Document
+from rocketride_store import Condition, Where, chunk_uuid
+
+__all__ = ["CONTROL", "FIELDS", "INDEXES", "control", "document", "filtered", "parts", "point", "words"]
+
+FIELDS: Final = ["content", "meta", "rocketride"]
+_BIGGEST: Final = 2**63
+# A server takes 32 MiB in one request as it comes; half of that leaves room where this counts too little.
+_REQUEST: Final = 16 << 20
+_DIGITS: Final = 22  # bytes of a number of a vector in JSON
+
+# With an index for every key that is filtered by: a server in strict mode refuses others.
+INDEXES: Final[Mapping[str, Any]] = {
+    "meta.nodeId": models.PayloadSchemaType.KEYWORD,
+    "meta.objectId": models.PayloadSchemaType.KEYWORD,
+    "meta.parent": models.PayloadSchemaType.KEYWORD,
+    "meta.name": models.PayloadSchemaType.KEYWORD,
+    "meta.permissionId": models.PayloadSchemaType.INTEGER,
+    "meta.chunkId": models.PayloadSchemaType.INTEGER,
+    "meta.tableId": models.PayloadSchemaType.INTEGER,
+    "meta.vectorSize": models.PayloadSchemaType.INTEGER,
+    "meta.isDeleted": models.PayloadSchemaType.BOOL,
+    "meta.isTable": models.PayloadSchemaType.BOOL,
+    "content": models.TextIndexParams(
+        type=models.TextIndexType.TEXT,
+        tokenizer=models.TokenizerType.WORD,
+        min_token_len=2,
+        max_token_len=15,
+        lowercase=True,
+    ),
+}
+
+# The record of dimension and model, as RocketRide writes it; no question may find it.
+CONTROL: Final = models.Filter(
+    must=[
+        models.FieldCondition(key="meta.objectId", match=models.MatchValue(value="schema")),
+        models.FieldCondition(key="meta.vectorSize", range=models.Range(gte=0)),
+    ]
+)
+
+
+def control(dimension: int, model: str) -> models.PointStruct:
+    """The collection's record of itself."""
+    meta = {"objectId": "schema", "chunkId": 0, "isDeleted": True, "vectorSize": dimension, "modelName": model}
+    id = chunk_uuid(Document("", {"objectId": "rocketride/schema", "chunkId": 0}))
+    return models.PointStruct(id=id, vector=[0.0] * dimension, payload={"content": "", "meta": meta})
+
+
+def point(given: Document) -> models.PointStruct:
+    """The point of a chunk with its embedding."""
+    odd = {key: value for key, value in given.metadata.items() if not _held(value)}
+    payload: dict[str, Any] = {
+        "content": given.text,
+        "meta": {key: value for key, value in given.metadata.items() if key not in odd},
+    }
+    beside = {"kind": given.kind} if given.kind != "Document" else {}
+    if odd:
+        beside["json"] = json.dumps(odd, ensure_ascii=False)
+    if beside:
+        payload["rocketride"] = beside
+    vector = [] if given.embedding is None else given.embedding.tolist()
+    # Not validated: a vector's numbers are checked one by one otherwise, which takes longer than to send them.
+    return models.PointStruct.model_construct(id=chunk_uuid(given), vector=vector, payload=payload)
+
+
+def document(payload: Mapping[str, Any] | None, score: float | None = None) -> Document:
+    """The chunk of a point, without its embedding."""
+    held = payload or {}
+    beside = held.get("rocketride") or {}
+    metadata = dict(held.get("meta") or {})
+    if "json" in beside:
+        metadata.update(json.loads(beside["json"]))
+    return Document(str(held.get("content") or ""), metadata, score=score, kind=beside.get("kind", "Document"))
+
+
+def parts(documents: Sequence[Document]) -> Iterator[list[models.PointStruct]]:
+    """Points in requests that a server takes."""
+    out: list[models.PointStruct] = []
+    size = 0
+    for given in documents:
+        own = len(given.text.encode()) + len(str(given.metadata)) + _DIGITS * len(given.embedding or ()) + 200
+        if out and size + own > _REQUEST:
+            yield out
+            out, size = [], 0
+        out.append(point(given))
+        size += own
+    if out:
+        yield out
+
+
+def filtered(where: Where, *more: Any) -> models.Filter:
+    """Points that fulfil all conditions, and are no record of the collection."""
+    must = [_field(condition) for condition in where if condition.operator != "ne"]
+    never = [_field(condition) for condition in where if condition.operator == "ne"]
+    return models.Filter(must=[*must, *more] or None, must_not=[*never, CONTROL])
+
+
+def words(wanted: Sequence[str]) -> models.FieldCondition:
+    """Every one of these words, whole, as the full-text index has them."""
+    return models.FieldCondition(key="content", match=models.MatchText(text=" ".join(wanted)))
+
+
+def _field(condition: Condition) -> models.FieldCondition:
+    key, value = f"meta.{condition.key}", condition.value
+    match condition.operator:
+        case "in":
+            return models.FieldCondition(key=key, match=models.MatchAny(any=list(value)))
+        case "ge":
+            return models.FieldCondition(key=key, range=models.Range(gte=value))
+        case "le":
+            return models.FieldCondition(key=key, range=models.Range(lte=value))
+        case _ if isinstance(value, float):
+            return models.FieldCondition(key=key, range=models.Range(gte=value, lte=value))
+        case _:
+            return models.FieldCondition(key=key, match=models.MatchValue(value=value))
+
+
+def _held(value: Any) -> bool:
+    if isinstance(value, bool) or value is None or isinstance(value, str):
+        return True
+    if isinstance(value, int):
+        return -_BIGGEST <= value < _BIGGEST
+    if isinstance(value, float):
+        return math.isfinite(value)
+    if isinstance(value, Mapping):
+        return all(_held(part) for part in value.values())
+    return all(_held(part) for part in value)
