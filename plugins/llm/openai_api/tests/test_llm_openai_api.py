@@ -324,7 +324,7 @@ def test_a_model_must_be_named() -> None:
 def test_a_wrong_key_is_in_no_message_nor_trace(server: ScriptedServer) -> None:
     server.add(bad_key())
     records: list[Any] = []
-    kernel = {"trace": "payloads", "trace_to": records.append}
+    kernel: dict[str, Any] = {"trace": "payloads", "trace_to": records.append}
     with pipeline(config(server), lambda llm, q: llm.ask(q), **kernel) as running:
         result = running.run(Entry("e"), QUESTIONS(Question.of("q")))
     assert kind(result.error) == "authentication"

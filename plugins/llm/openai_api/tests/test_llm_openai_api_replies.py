@@ -171,7 +171,7 @@ def test_which_models_reason(model: str, expected: bool) -> None:
 
 
 def test_a_request_in_full() -> None:
-    schema = MappingProxyType({"type": "object", "properties": MappingProxyType({"x": {"enum": (1, 2)}})})
+    schema: Any = MappingProxyType({"type": "object", "properties": MappingProxyType({"x": {"enum": (1, 2)}})})
     request = Request(
         messages=[
             Message("system", "s"),
