@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,6 +21,7 @@ from rocketride_agent_llamaindex import LlamaIndexAgent
 from rocketride_core import (
     LLM,
     Answer,
+    Arguments,
     Document,
     Instance,
     Kernel,
@@ -168,8 +169,12 @@ class Fifty(Node[None]):
 
     @hookimpl
     def list_tools(self, instance: Instance) -> Sequence[Tool]:
-        schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
-        return [Tool(f"tool_{n}", f"Number {n}.", schema, lambda _, given, n=n: {"tool": n, **given}) for n in range(50)]  # type: ignore[misc]
+        schema: Arguments = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+        return [Tool(f"tool_{n}", f"Number {n}.", schema, numbered(n)) for n in range(50)]
+
+
+def numbered(n: int) -> Callable[[Instance, Arguments], object]:
+    return lambda instance, given: {"tool": n, **given}
 
 
 def test_fifty_tools() -> None:
@@ -324,14 +329,14 @@ def test_a_stopped_entry_ends_the_run() -> None:
         spec = NodeSpec("hanging", title="Hanging")
 
         @tool
-        def wait(self, instance: Instance) -> str:
+        def hang(self, instance: Instance) -> str:
             """Waits until it is stopped."""
             begun.set()
             while not instance.cancelled:
                 threading.Event().wait(0.01)
             return "too late"
 
-    model = PlayedModel([act("hanging_1.wait", "{}"), ANSWER])
+    model = PlayedModel([act("hanging_1.hang", "{}"), ANSWER])
     with agent_bench(LlamaIndexAgent, model, tools=[Hanging]) as bench:
         told = bench.ask("?", check=False, timeout=0.3)
     assert begun.is_set()

@@ -181,7 +181,7 @@ def test_line_47_a_failure_of_the_model_is_an_error_and_no_answer() -> None:
         told = bench.ask("?", check=False)
     assert told.result.error is not None
     assert isinstance(told.result.error.__cause__, ConnectionError)
-    assert told.result.to_json()["error"]["component"] == "agent"
+    assert told.result.error.component == "agent"
     assert (told.content, told.tokens, told.meta["stop_reason"]) == ("the model is away", [], "error")
     assert [entry.get("kind", "step") for entry in told.stack] == ["step", ERROR]
 

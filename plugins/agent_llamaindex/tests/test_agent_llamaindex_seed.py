@@ -137,7 +137,8 @@ def test_seed_scenario_three_a_parent_chooses_it_by_its_description_alone() -> N
 
 
 def test_seed_the_default_profile_needs_no_configuration() -> None:
-    for config in ({}, {"profile": "default"}, {"default": {}}):
+    configs: list[dict[str, Any]] = [{}, {"profile": "default"}, {"default": {}}]
+    for config in configs:
         with agent_bench(LlamaIndexAgent, PlayedModel([ANSWER]), config=config) as bench:
             told = bench.ask("?")
         assert told.content == "It is done."
@@ -221,7 +222,7 @@ def test_seed_the_stop_word_is_observation() -> None:
 
 
 def test_seed_tools_are_metadata_whose_description_has_the_input_schema() -> None:
-    schema = {"type": "object", "properties": {"url": {"type": "string"}}, "required": ["url"]}
+    schema: Arguments = {"type": "object", "properties": {"url": {"type": "string"}}, "required": ["url"]}
     called: list[Any] = []
     prompt, steps = Scaffold().prompt([Tool("http_1.request", "Asks.", schema, lambda *given: called.append(given))], [])
     assert "> Tool Name: http_1.request\nTool Description: Asks.\n" in prompt

@@ -2,10 +2,12 @@
 """What every agent shares, on an agent of a few lines."""
 
 import json
+import re
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
+from pathlib import Path
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -384,3 +386,29 @@ def test_an_agent_without_a_model_is_refused() -> None:
     with pytest.raises(PipeError) as caught, Kernel(nodes=[Once], env={}).load(PipeFile(components, source="source")):
         pass
     assert "missing-control" in [p.code for p in caught.value.problems]
+
+
+# ---- the README
+
+
+def test_the_agent_of_the_readme_works() -> None:
+    blocks = re.findall(r"```python\n(.*?)```", (Path(__file__).parents[1] / "README.md").read_text(), re.DOTALL)
+    names: dict[str, Any] = {"__name__": "readme"}
+    for block in blocks:
+        exec(block, names)
+    names["test_it"]()
+
+    class Source(Node[None]):
+        spec = NodeSpec("source_of_news", title="News")
+
+        @tool(concurrent=True)
+        def look(self, instance: Instance, query: str) -> str:
+            """Looks it up."""
+            return f"news of {query}"
+
+    model = PlayedModel(["A summary."])
+    with agent_bench(names["AskAll"], model, config={"instructions": ["Be brief."]}, tools=[Source, Shop]) as bench:
+        told = bench.ask("whales")
+    assert (told.content, told.meta["framework"], told.meta["tool_calls"]) == ("A summary.", "askall", 1)
+    assert model.asked[0].context == ["source_of_news_1.look: news of whales"]
+    assert len("".join(blocks[:1]).splitlines()) <= 30
