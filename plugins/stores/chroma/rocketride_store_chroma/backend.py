@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,6 +17,7 @@ from chromadb.errors import ChromaError, NotFoundError
 
 from rocketride_core import Document
 from rocketride_store import (
+    METRICS,
     Capabilities,
     Collection,
     Server,
@@ -37,6 +39,8 @@ __all__ = ["ChromaStore", "embedded", "server"]
 _opening = threading.Lock()
 # More than a SQLite statement takes variables for; Chroma itself refuses batches over `get_max_batch_size()`.
 _IDS = 500
+_KEYS = "rocketride.keys"
+_FILTERED = ("nodeId", "parent", "name", "permissionId", "isDeleted", "isTable", "tableId", "rocketride.json", "rocketride.kind")
 # What RocketRide's own nodes leave in a collection: a hidden record with its vector size and model.
 _CONTROL = "schema"
 
@@ -109,6 +113,8 @@ class ChromaStore(VectorStore):
         return self._recorded(self._handle)
 
     def create(self, wanted: Collection, /) -> Collection:
+        if wanted.metric not in METRICS:
+            raise ValueError(f"Chroma has no metric {wanted.metric!r}; it compares by {', '.join(METRICS)}")
         index: Any = {"hnsw": {"space": wanted.metric, "ef_construction": 200, "ef_search": 200}}
         # An existing collection keeps what it records: get_or_create does not touch it.
         self._handle = self._client.get_or_create_collection(
@@ -126,7 +132,7 @@ class ChromaStore(VectorStore):
                 ids=[chunk_uuid(document) for document in part],
                 embeddings=[_array(document.embedding) for document in part],
                 documents=[document.text for document in part],
-                metadatas=[flat(document) for document in part],
+                metadatas=[_metadata(document) for document in part],
             )
 
     def search(self, vector: memoryview, where: Where, limit: int, /, *, least: float = 0.0) -> Sequence[Document]:
@@ -139,7 +145,7 @@ class ChromaStore(VectorStore):
         rows: Any = zip(got["documents"] or [[]], got["metadatas"] or [[]], got["distances"] or [[]], strict=True)
         metric = _metric(self._chunks)
         found = [
-            from_flat(text or "", metadata or {}, _score(metric, distance))
+            _document(text, metadata, _score(metric, distance))
             for texts, metadatas, distances in rows
             for text, metadata, distance in zip(texts, metadatas, distances, strict=True)
         ]
@@ -152,7 +158,7 @@ class ChromaStore(VectorStore):
         got = self._chunks.get(where=_where(where), include=["documents", "metadatas", "embeddings"])
         scores = similarities(metric, np.asarray(got["embeddings"], dtype=np.float32), vector)
         rows = zip(got["documents"] or [], got["metadatas"] or [], scores, strict=True)
-        return [from_flat(text or "", metadata or {}, score) for text, metadata, score in rows]
+        return [_document(text, metadata, score) for text, metadata, score in rows]
 
     def select(
         self, where: Where, /, *, words: Sequence[str] = (), offset: int = 0, limit: int | None = None
@@ -161,7 +167,7 @@ class ChromaStore(VectorStore):
             where=_where(where), where_document=_words(words), offset=offset, limit=limit, include=["documents", "metadatas"]
         )
         rows = zip(got["documents"] or [], got["metadatas"] or [], strict=True)
-        return [from_flat(text or "", metadata or {}) for text, metadata in rows]
+        return [_document(text, metadata) for text, metadata in rows]
 
     def ids(self, where: Where, /) -> Sequence[str]:
         return list(self._chunks.get(where=_where(where), include=[])["ids"])
@@ -205,6 +211,24 @@ class ChromaStore(VectorStore):
             return dict(control[0])
         vectors = handle.get(limit=1, include=["embeddings"])["embeddings"]
         return {"vectorSize": 0 if vectors is None or not len(vectors) else len(vectors[0])}
+
+
+def _metadata(document: Document) -> dict[str, Any]:
+    """Chroma mixes what is written with what was there: None removes a key that filters ask for, and a list of ours tells
+    which of the other keys belong to the last write."""
+    values: dict[str, Any] = dict(flat(document))
+    values[_KEYS] = json.dumps(sorted(values), ensure_ascii=False)
+    return dict.fromkeys(_FILTERED) | values
+
+
+def _document(text: str | None, metadata: Mapping[str, Any] | None, score: float | None = None) -> Document:
+    values = dict(metadata or {})
+    known = values.pop(_KEYS, None)
+    if known:
+        # A mark may have added its key since.
+        keys = {*json.loads(known), "isDeleted"}
+        values = {key: value for key, value in values.items() if key in keys}
+    return from_flat(text or "", values, score)
 
 
 def _array(vector: memoryview | None) -> Any:
