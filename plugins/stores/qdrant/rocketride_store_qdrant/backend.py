@@ -24,7 +24,7 @@ from rocketride_store import (
 )
 
 from .opening import explain
-from .points import CONTROL, FIELDS, INDEXES, control, document, filtered, parts, words
+from .points import CONTROL, FIELDS, FOLDER_INDEXES, INDEXES, control, document, filtered, parts, words
 
 __all__ = ["OLDEST", "QdrantStore"]
 
@@ -190,9 +190,9 @@ class QdrantStore(VectorStore):
         dimension, metric = self._shape(self._client.get_collection(self._name))
         if (dimension, metric) != (wanted.dimension, wanted.metric):
             return Collection(self._name, dimension, "", metric)
-        if self._kind != "memory":
-            for key, schema in INDEXES.items():
-                self._confirmed(self._client.create_payload_index(self._name, field_name=key, field_schema=schema, wait=True))
+        indexes = {"server": INDEXES, "folder": FOLDER_INDEXES, "memory": {}}[self._kind]
+        for key, schema in indexes.items():
+            self._confirmed(self._client.create_payload_index(self._name, field_name=key, field_schema=schema, wait=True))
         self._confirmed(self._client.upsert(self._name, points=[control(dimension, wanted.model)], wait=True))
         return self._known()
 

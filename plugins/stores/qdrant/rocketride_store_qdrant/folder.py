@@ -79,12 +79,15 @@ class FolderClient:
     """
 
     def __init__(self, folder: Path) -> None:
+        from numpy import bool_
+
         try:
             import qdrant_edge
         except ImportError as error:
             told = "Qdrant in a folder needs the package qdrant-edge-py; pip install 'rocketride-store-qdrant[embedded]'"
             raise StoreError("invalid", sentence=told) from error
         self._edge: Any = qdrant_edge
+        self._bool = bool_
         self._folder = folder.absolute()
         self._mine: dict[str, Any] = {}
 
@@ -232,7 +235,9 @@ class FolderClient:
             return edge.FieldCondition(given.key, match=edge.MatchAny(given.match.any))
         if isinstance(given.match, models.MatchText):
             return edge.FieldCondition(given.key, match=edge.MatchText(given.match.text))
-        return edge.FieldCondition(given.key, match=edge.MatchValue(given.match.value))
+        value = given.match.value
+        # The binding takes Python's True for the number 1.
+        return edge.FieldCondition(given.key, match=edge.MatchValue(self._bool(value) if isinstance(value, bool) else value))
 
 
 @contextmanager

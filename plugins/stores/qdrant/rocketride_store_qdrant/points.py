@@ -17,7 +17,7 @@ from qdrant_client import models
 from rocketride_core import Document
 from rocketride_store import Condition, Where, chunk_uuid
 
-__all__ = ["CONTROL", "FIELDS", "INDEXES", "control", "document", "filtered", "parts", "point", "words"]
+__all__ = ["CONTROL", "FIELDS", "FOLDER_INDEXES", "INDEXES", "control", "document", "filtered", "parts", "point", "words"]
 
 FIELDS: Final = ["content", "meta", "rocketride"]
 _BIGGEST: Final = 2**63
@@ -45,6 +45,10 @@ INDEXES: Final[Mapping[str, Any]] = {
         lowercase=True,
     ),
 }
+
+# In a folder every index is paid for at each write, and nothing refuses a filter without one: those that questions use most.
+_MOST = ("objectId", "nodeId", "parent", "permissionId", "isDeleted")
+FOLDER_INDEXES: Final = {f"meta.{key}": INDEXES[f"meta.{key}"] for key in _MOST}
 
 # The record of dimension and model, as RocketRide writes it; no question may find it.
 CONTROL: Final = models.Filter(
