@@ -16,7 +16,7 @@ from .pipefile import Component, PipeFile, link_problems
 from .profiles import Resolved, resolve
 from .registry import Registry, UnknownProvider
 from .settings import Secret
-from .structure import build, keys_of
+from .structure import aliases_of, build, keys_of
 from .variables import Unset, Variables
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ class _Compiler:
 
     def config(self, component: Component, cls: type[Node[Any]]) -> Any:
         at = f"{component.at}.config"
-        resolved = resolve(cls.spec, component.config, at, keys=keys_of(cls.config_class))
+        resolved = resolve(cls.spec, component.config, at, keys=keys_of(cls.config_class), aliases=aliases_of(cls.config_class))
         self.resolved[component.id] = resolved
         found = list(resolved.problems)
         made: Any = None
@@ -164,6 +164,12 @@ class _Compiler:
         elif attrs.has(type(config)):
             for field in attrs.fields(type(config)):
                 self.hide(getattr(config, field.name))
+        elif isinstance(config, Mapping):
+            for value in config.values():
+                self.hide(value)
+        elif isinstance(config, list | tuple):
+            for value in config:
+                self.hide(value)
 
     def one_class_a_lane(self, parts: Sequence[Part]) -> None:
         known: dict[str, tuple[Any, str]] = {}

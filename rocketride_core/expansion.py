@@ -12,7 +12,7 @@ from .errors import PluginError, Problem
 from .pipefile import Component, PipeFile
 from .profiles import resolve
 from .spec import NodeSpec
-from .structure import build, keys_of
+from .structure import aliases_of, build, keys_of
 
 if TYPE_CHECKING:
     from .node import Node
@@ -35,7 +35,7 @@ class Context:
 
     def config(self, cls: type[C], /) -> C:
         at = f"{self._component.at}.config"
-        resolved = resolve(self._cls.spec, self._component.config, at, keys=keys_of(cls))
+        resolved = resolve(self._cls.spec, self._component.config, at, keys=keys_of(cls), aliases=aliases_of(cls))
         made, problems = build(cls, resolved.values, at=resolved.at, paths=resolved.paths)
         if (
             made is None

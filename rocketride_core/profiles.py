@@ -64,7 +64,14 @@ class _Branch(dict[str, "tuple[Any, str]"]):
     """Key -> (value or branch, JSON path)."""
 
 
-def resolve(spec: NodeSpec, config: Mapping[str, Any], path: str = "$", *, keys: Collection[str] = ()) -> Resolved:
+def resolve(
+    spec: NodeSpec,
+    config: Mapping[str, Any],
+    path: str = "$",
+    *,
+    keys: Collection[str] = (),
+    aliases: Collection[tuple[str, ...]] = (),
+) -> Resolved:
     """The values that a node gets. Variables must be filled in already (`Variables.substitute`).
 
     Parameters:
@@ -73,13 +80,21 @@ def resolve(spec: NodeSpec, config: Mapping[str, Any], path: str = "$", *, keys:
         path: JSON path of the config.
         keys: the keys that the node's config class reads (`structure.keys_of`). They are never taken for bookkeeping,
             and tell settings among dotted keys and `parameters`. Without them everything is kept.
+        aliases: keys that mean the same (`structure.aliases_of`): one in a stronger place replaces the others in weaker ones.
     """
-    return _Resolver(spec, config, path, frozenset(keys)).resolved()
+    return _Resolver(spec, config, path, frozenset(keys), {key: group for group in aliases for key in group}).resolved()
 
 
 class _Resolver:
-    def __init__(self, spec: NodeSpec, config: Mapping[str, Any], path: str, keys: frozenset[str]) -> None:
-        self.spec, self.config, self.path, self.keys = spec, config, path, keys
+    def __init__(
+        self,
+        spec: NodeSpec,
+        config: Mapping[str, Any],
+        path: str,
+        keys: frozenset[str],
+        same: Mapping[str, tuple[str, ...]],
+    ) -> None:
+        self.spec, self.config, self.path, self.keys, self.same = spec, config, path, keys, same
         self.profiles = {profile.id: profile for profile in spec.profiles}
         self.problems: list[Problem] = []
 
@@ -100,6 +115,10 @@ class _Resolver:
                 self.add(at, "deprecated-profile", f'{which} "{profile.id}" is deprecated. {profile.deprecated}', warning=True)
         tree = _Branch()
         for layer, at in reversed(layers):
+            for key, value in layer.items():
+                for other in self.same.get(key, ()) if value is not None else ():
+                    if other != key:
+                        tree.pop(other, None)
             _overlay(tree, layer, at)
         paths: dict[str, str] = {key: at for key, (_, at) in tree.items()}
         taken: set[str] = set()

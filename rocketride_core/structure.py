@@ -21,7 +21,7 @@ from .variables import Filled
 
 C = TypeVar("C")
 
-__all__ = ["Field", "build", "class_problems", "fields_of", "keys_of"]
+__all__ = ["Field", "aliases_of", "build", "class_problems", "fields_of", "keys_of"]
 
 # `Json` and `Arguments` name these; a config class need not import them.
 _LOCAL = {"Json": Any, "Sequence": Sequence, "Mapping": Mapping}
@@ -74,6 +74,11 @@ def fields_of(cls: type[Any]) -> tuple[Field, ...]:
 def keys_of(cls: type[Any] | None) -> frozenset[str]:
     """All keys that a config class is read from; none for None."""
     return frozenset(key for field in fields_of(cls) for key in field.keys) if _real(cls) else frozenset()
+
+
+def aliases_of(cls: type[Any] | None) -> tuple[tuple[str, ...], ...]:
+    """The keys that mean one setting, of each that has several."""
+    return tuple(field.keys for field in fields_of(cls) if len(field.keys) > 1) if _real(cls) else ()
 
 
 def _real(cls: type[C] | None) -> TypeGuard[type[C]]:

@@ -3,10 +3,13 @@
 
 from typing import Any
 
+import attrs
 import pytest
 
 from rocketride_core.profiles import Resolved, resolve
+from rocketride_core.settings import setting
 from rocketride_core.spec import NodeSpec, Profile
+from rocketride_core.structure import aliases_of, build, keys_of
 from rocketride_core.variables import Variables
 
 LOCAL = Profile("local", {"host": "localhost", "port": 8000, "tls": None, "nested": {"a": 1, "b": {"c": 2}}, "tags": ["x"]})
@@ -275,3 +278,28 @@ def test_nothing_given_is_changed() -> None:
     assert found.values["nested"] == {"a": 1, "b": {"c": 2}, "z": 1}
     assert config == {"nested": {"z": 1}}
     assert LOCAL.values["nested"] == {"a": 1, "b": {"c": 2}}
+
+
+@pytest.mark.parametrize(
+    ("config", "url"),
+    [
+        ({"address": "mine"}, "mine"),
+        ({"profile": "p", "address": "mine"}, "mine"),
+        ({"profile": "p", "p": {"address": "mine"}}, "mine"),
+        ({"profile": "p", "p": {"address": "block"}, "url": "flat"}, "block"),
+        ({"profile": "p", "p": {"url": "block"}, "address": "flat"}, "block"),
+        ({"url": "first", "address": "second"}, "first"),
+        ({"profile": "p", "address": None}, "preset"),
+    ],
+)
+def test_an_alias_is_as_strong_as_the_key_it_stands_for(config: dict[str, Any], url: str) -> None:
+    @attrs.frozen(kw_only=True)
+    class Config:
+        url: str = setting("default", aliases=["address"])
+
+    spec = NodeSpec("n", title="N", profiles=(Profile("p", {"url": "preset"}),))
+    found = resolve(spec, config, "$.c", keys=keys_of(Config), aliases=aliases_of(Config))
+    made, problems = build(Config, found.values, at=found.at, paths=found.paths)
+    assert not problems
+    assert made is not None
+    assert made.url == url
