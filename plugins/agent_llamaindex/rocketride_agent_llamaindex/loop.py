@@ -45,7 +45,7 @@ class ReActLoop:
 
     def _step(self) -> tuple[Reply, Arguments]:
         """One step. A call that cannot be read is asked for again, once, with the complaint; that is no step of its own."""
-        self._run.iterations += 1
+        self._run.turn()
         text = self._ask()
         try:
             return self._read(text)
@@ -72,7 +72,8 @@ class ReActLoop:
 
     def _last_step(self) -> Json:
         run = self._run
-        run.iterations, run.stop_reason = run.iterations + 1, "max_iterations"
+        run.turn()
+        run.stop_reason = "max_iterations"
         text = self._ask(FINAL)
         try:
             reply = read(text)

@@ -64,7 +64,7 @@ def solve_natively(run: AgentRun, model: ToolChatModel) -> Json:
     asked_again = False
     while not run.last:
         tools = run.tools.offered()
-        run.iterations += 1
+        run.turn()
         reply = model.converse(messages, tools, on_token=None if tools else run.on_token)
         if reply.calls:
             observed = run.tools.call_all(reply.calls)
@@ -82,7 +82,8 @@ def solve_natively(run: AgentRun, model: ToolChatModel) -> Json:
 
 def _last_turn(run: AgentRun, model: ToolChatModel) -> Json:
     """Without tools. What they gave is told as text: vendors refuse calls in a conversation that offers no tools."""
-    run.iterations, run.stop_reason = run.iterations + 1, "max_iterations"
+    run.turn()
+    run.stop_reason = "max_iterations"
     messages = conversation(run.question, run.config)
     found = [
         f"{step['action']} was called with {rendered(step['action_input'])} and gave:\n{rendered(step['observation'])}"

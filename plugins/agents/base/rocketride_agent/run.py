@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from rocketride_core import LLM, Answer, Arguments, ChatModel, Instance, Json, Question
+from rocketride_core import LLM, Answer, Arguments, ChatModel, EntryStopped, Instance, Json, Question
 
 from .config import AgentConfig
 from .errors import ToolCallRequiredError, entry_of, text_of
@@ -29,7 +29,7 @@ class AgentRun:
         config: the node's.
         lane: the answer goes to the lane; False inside `run_agent`.
         tools: the connected tools, as observations.
-        iterations: turns of the model so far; whoever drives the loop counts them.
+        iterations: turns of the model so far, see `turn`.
         retries: replies that could not be read and were asked for again.
         mode: react or native, once it is known.
         stop_reason: why the run ended before the model was done; "" where it was.
@@ -55,6 +55,16 @@ class AgentRun:
     def last(self) -> bool:
         """The budget allows one more turn, so in it the model must answer."""
         return self.iterations >= self.config.max_iterations - 1
+
+    def turn(self) -> None:
+        """Counts a turn of the model; called before each.
+
+        Raises:
+            EntryStopped: the entry is cancelled or over its time limit, so nobody waits for what the model would say.
+        """
+        if self.instance.cancelled:
+            raise EntryStopped
+        self.iterations += 1
 
     # ---- speaking up
 

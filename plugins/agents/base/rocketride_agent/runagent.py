@@ -47,7 +47,7 @@ class RunAgent(Tool):
             wrong = "input must be an object"
         elif not isinstance(query := arguments.get("query"), str) or not query.strip():
             wrong, path = "input.query must be a non-empty string", "$.query"
-        elif not isinstance(arguments.get("context") or {}, Mapping) or arguments.get("context") in (False, 0, "", []):
+        elif (context := arguments.get("context")) is not None and not isinstance(context, Mapping):
             wrong, path = "input.context must be an object if provided", "$.context"
         if wrong:
             raise ToolInput(f"agent tool: {wrong}", tool=self.name, path=path)
