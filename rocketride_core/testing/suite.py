@@ -20,9 +20,10 @@ from ..errors import EntryStopped
 from ..lanes import Lane
 from ..node import Node
 from ..payloads import Answer, Document, Question
+from ..profiles import resolve
 from ..registry import Registry
 from ..settings import Secret
-from ..structure import class_problems, fields_of
+from ..structure import aliases_of, build, class_problems, fields_of, keys_of
 from ..toolschema import class_tools
 from .harness import Harness, Outputs, node_harness
 
@@ -110,8 +111,11 @@ class NodeSuite:
         if cls is None:
             return
         secrets = {f.argument: Secret("planted-secret") for f in fields_of(cls) if f.secret}
-        rest = {f.argument: None for f in fields_of(cls) if f.required and not f.secret}
-        assert "planted-secret" not in repr(cls(**secrets, **rest))
+        resolved = resolve(self.node.spec, self.config, keys=keys_of(cls), aliases=aliases_of(cls))
+        rest = {f.keys[0]: "planted" for f in fields_of(cls) if f.secret and f.required} | dict(resolved.values)
+        made, problems = build(cls, rest)
+        assert made is not None, f"set `config` to one that the node takes: {problems}"
+        assert "planted-secret" not in repr(attrs.evolve(made, **secrets))
 
     def test_its_tools_are_described_and_have_valid_schemas(self) -> None:
         """Troubleshooting: a tool's docstring is what a model reads; `Annotated[int, Param("How many")]` says what a parameter is."""

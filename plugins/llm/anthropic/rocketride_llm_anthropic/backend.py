@@ -27,7 +27,7 @@ class MessagesBackend:
         timeout: seconds for the server's next bytes.
     """
 
-    def __init__(self, *, key: str, model: str, base_url: str, timeout: float) -> None:
+    def __init__(self, *, key: str, model: str, base_url: str, timeout: float, proxy: str = "") -> None:
         from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient
 
         address = base_url.rstrip("/").removesuffix("/v1") or API
@@ -39,7 +39,7 @@ class MessagesBackend:
             timeout=timeout,
             max_retries=0,
             open_telemetry=False,
-            http_client=DefaultAsyncHttpxClient(trust_env=False),
+            http_client=DefaultAsyncHttpxClient(trust_env=False, proxy=proxy or None),
         )
         self._client._custom_headers = {}  # no argument stands against ANTHROPIC_CUSTOM_HEADERS
         self._messages: Any = self._client.messages  # imports for a while, which the loop must not wait for

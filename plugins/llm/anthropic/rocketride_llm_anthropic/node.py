@@ -86,4 +86,6 @@ class Anthropic(LLMNode[AnthropicConfig]):
             )
         if not KEY.fullmatch(key) or not (config.base_url or key.startswith("sk-ant")):
             raise LLMError("authentication", sentence="Invalid Anthropic API key format, please check your API key.")
-        return MessagesBackend(key=key, model=config.model, base_url=config.base_url, timeout=config.timeout)
+        return MessagesBackend(
+            key=key, model=config.model, base_url=config.base_url, timeout=config.timeout, proxy=config.proxy.reveal().strip()
+        )

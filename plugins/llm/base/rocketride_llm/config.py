@@ -45,6 +45,9 @@ class LLMConfig:
         title="First wait",
         doc="Doubled for each attempt, up to 60 s; what the server asks for wins.",
     )
+    proxy: Secret = setting(
+        Secret(), title="Proxy", doc="URL of a proxy to go through; variables of the environment are not looked at."
+    )
     model_source: str = setting("", key="modelSource", title="Source of the model", doc="Accepted and kept; changes nothing.")
 
     def __attrs_post_init__(self) -> None:

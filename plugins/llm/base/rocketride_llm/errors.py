@@ -84,6 +84,7 @@ class LLMError(RocketRideError):
 
     def __str__(self) -> str:
         said = self.sentence or SENTENCES[self.kind].format(vendor=self.vendor, model=self.model)
+        said = f"{said[:1].upper()}{said[1:]}"
         told = " ".join(self.detail.split())
         if told:
             said += f": {told[:LONGEST]}{'…' if len(told) > LONGEST else ''}"

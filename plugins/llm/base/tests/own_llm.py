@@ -16,7 +16,8 @@ class OwnLLM(LLMNode[CloudConfig]):
     vendor = "Own"
 
     def connect(self) -> "OwnBackend":
-        return OwnBackend(self.config, httpx.AsyncClient(timeout=self.config.timeout, trust_env=False))
+        proxy = self.config.proxy.reveal() or None
+        return OwnBackend(self.config, httpx.AsyncClient(timeout=self.config.timeout, proxy=proxy, trust_env=False))
 
 
 @attrs.frozen

@@ -39,13 +39,20 @@ class OllamaBackend:
         tools: the model calls tools; None as long as the server has not been asked.
     """
 
-    def __init__(self, *, key: str, model: str, host: str, timeout: float, context: int, count: Callable[[str], int]) -> None:
+    def __init__(
+        self, *, key: str, model: str, host: str, timeout: float, context: int, count: Callable[[str], int], proxy: str = ""
+    ) -> None:
         import httpx
         import ollama
 
         # Neither OLLAMA_API_KEY nor a proxy or .netrc of whoever runs this has a say.
         self._client: Any = ollama.AsyncClient(
-            host, timeout=timeout, auth=_auth(key), trust_env=False, limits=httpx.Limits(max_connections=None)
+            host,
+            timeout=timeout,
+            auth=_auth(key),
+            trust_env=False,
+            proxy=proxy or None,
+            limits=httpx.Limits(max_connections=None),
         )
         self._model, self._host, self._context, self._count = model, host, context, count
         self._size = 0

@@ -124,6 +124,7 @@ class Ollama(LLMNode[OllamaConfig]):
             timeout=config.timeout,
             context=config.total_tokens,
             count=self.count_tokens,
+            proxy=config.proxy.reveal().strip(),
         )
 
     @property

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import attrs
 
-from rocketride_core import NodeSpec, Profile, Secret, setting
+from rocketride_core import NodeSpec, Profile, setting
 from rocketride_llm import Backend, CloudConfig, LLMError, LLMNode
 
 __all__ = ["CompatibleConfig", "CompatibleNode", "OpenAIAPI"]
@@ -25,9 +25,6 @@ class CompatibleConfig(CloudConfig):
         aliases=("baseURL", "baseUrl", "serverbase"),
         title="Base URL",
         doc="Where the API is, with /v1 at the end for most servers; empty is the vendor's own.",
-    )
-    proxy: Secret = setting(
-        Secret(), title="Proxy", doc="URL of a proxy to go through; variables of the environment are not looked at."
     )
 
     def __attrs_post_init__(self) -> None:

@@ -110,7 +110,7 @@ def test_words_of_servers(status: int, body: Any, kind: str) -> None:
 
 def test_the_server_s_own_words_are_told() -> None:
     error = error_of(Fail(422, body={"detail": [{"loc": ["body", "messages"], "msg": "Field required"}]}))
-    assert str(error) == "the server did not accept the request: body.messages: Field required (HTTP 422)"
+    assert str(error) == "The server did not accept the request: body.messages: Field required (HTTP 422)"
     raw = {"error": {"code": 400, "message": "Provider returned error", "metadata": {"raw": "seed must be a number"}}}
     assert "Provider returned error: seed must be a number" in str(error_of(Fail(400, body=raw)))
 

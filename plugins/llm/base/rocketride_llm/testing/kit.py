@@ -93,6 +93,8 @@ class SuiteKit:
     extra: further settings.
     environment: variables that the vendor's library reads; they must change nothing.
     cached: the vendor says how many tokens it had read before.
+    refuses: it says when it will not answer; otherwise a refusal is an answer like any other.
+    probe: what `check --probe` asks the server for, an operation of the scripted server.
     streams: it asks for a stream where tokens are wanted; otherwise they come at once, with the answer.
     """
 
@@ -103,6 +105,8 @@ class SuiteKit:
     environment: ClassVar[Mapping[str, str]] = {}
     cached: ClassVar[bool] = True
     streams: ClassVar[bool] = True
+    refuses: ClassVar[bool] = True
+    probe: ClassVar[str] = "chat"
 
     def config(self, server: ScriptedServer, **more: Any) -> dict[str, Any]:
         """As in a `.pipe`: fast, and pointed at the scripted server."""

@@ -88,8 +88,11 @@ class LLMSuite(Answers, Faults):
             assert not problems, f"profile {profile.id}: {problems}"
 
     def test_a_probe_says_whether_it_would_work(self) -> None:
-        with ScriptedServer([Say("Hello"), bad_key()], key=KEY) as server:
-            found = [self.probed(server) for _ in range(2)]
+        found = []
+        for key in (KEY, "another"):
+            with ScriptedServer([Say("Hello")], key=key) as server:
+                found.append(self.probed(server))
+                assert {request.operation for request in server.requests} == {self.probe}
         assert not found[0]
         assert "Invalid API key" in found[1][0].message
 
