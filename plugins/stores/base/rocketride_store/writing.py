@@ -129,13 +129,24 @@ class Writer:
         )
         id = metadata["objectId"] = str(metadata.get("objectId") or entry.object_id)
         metadata["chunkId"] = self.pending.numbers.setdefault(id, Numbers()).give(metadata.get("chunkId"))
-        return attrs.evolve(document, metadata=metadata)
+        return attrs.evolve(document, text=_storable(document.text), metadata=metadata)
+
+
+def _storable(text: str) -> str:
+    """The text without what databases refuse: NUL characters, and halves of surrogate pairs, both of which parsers produce."""
+    if "\x00" in text:
+        text = text.replace("\x00", "\ufffd")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode(errors="replace").decode()
+    return text
 
 
 def _bytes(document: Document) -> int:
     metadata: Mapping[str, Any] = document.metadata
     vector = 0 if document.embedding is None else document.embedding.nbytes
-    return len(document.text.encode(errors="replace")) + vector + len(json.dumps(metadata, default=str))
+    return len(document.text.encode()) + vector + len(json.dumps(metadata, default=str))
 
 
 _writers: WeakValueDictionary[str, Any] = WeakValueDictionary()

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -34,7 +34,8 @@ class Making:
         if cls.__module__.startswith(__name__.rpartition(".")[0] + "."):
             return
         for name in vars(cls):
-            if name not in _YOURS and not name.startswith("__") and any(name in vars(base) for base in cls.__mro__[1:]):
+            inherited = not name.startswith("__") and any(name in vars(base) for base in cls.__mro__[1:])
+            if name == "pytestmark" or (inherited and name not in _YOURS):
                 raise TypeError(
                     f"{cls.__name__}.{name} overrides a part of StoreSuite: what a store does otherwise it says in its Capabilities"
                 )
@@ -78,7 +79,3 @@ def at_once(work: Callable[[int], object], workers: int = 8) -> None:
         thread.join()
     if failures:
         raise failures[0]
-
-
-def texts(documents: Sequence[Document]) -> list[str]:
-    return [document.text for document in documents]
