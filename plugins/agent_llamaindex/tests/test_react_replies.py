@@ -84,6 +84,7 @@ def test_a_tool_without_arguments_needs_no_input(input: str) -> None:
 BROKEN = {
     "no name": "Thought: a\nAction:\nAction Input: {}",
     "none": "Thought: It is 5.\nAction: None",
+    "none, and an invented result": "Thought: a\nAction: None\nObservation: x\nAnswer: y",
     "no action": "Thought: It is 5.\nAction: No action needed, I know it.\nAction Input: {}",
     "input alone": 'Thought: a\nAction Input: {"query": "x"}',
     "input missing": "Thought: a\nAction: store_1.search",

@@ -5,6 +5,7 @@ import json
 import re
 import threading
 import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
@@ -41,9 +42,11 @@ from rocketride_core import (
     PipeFile,
     Question,
     RunError,
+    Tool,
     ToolCall,
     ToolFailure,
     ToolInput,
+    hookimpl,
     tool,
 )
 from rocketride_core.testing import NodeSuite
@@ -244,6 +247,25 @@ def test_a_chosen_tool_error_fails_the_run_and_is_raised_for_a_caller() -> None:
     assert "no unicorns" in str(told.result.error)
     with agent_bench(Once, PlayedModel([reply]), config={"raise_tool_errors": ["KeyError"]}, tools=[Shop]) as bench:
         assert json.loads(str(bench.ask("?").content))["type"] == "ValueError"
+
+
+def test_a_provider_that_cannot_list_its_tools_fails_the_run() -> None:
+    class Away(Node[None]):
+        spec = NodeSpec("away", title="Away")
+
+        @hookimpl
+        def list_tools(self, instance: Instance) -> Sequence[Tool]:
+            raise ConnectionError("the server is away")
+
+    reply = 'shop_1.price {"item": "hat"}'
+    with agent_bench(Once, PlayedModel([reply]), tools=[Shop, Away]) as bench:
+        told = bench.ask("?", check=False)
+    assert told.result.error is not None
+    assert "the server is away" in str(told.content)
+    with agent_bench(Once, PlayedModel([reply]), tools=[Shop, Away], called=True) as bench:
+        payload = bench.call({"query": "?"}).payload
+    assert "the server is away" in payload["content"]
+    assert (payload["meta"]["stop_reason"], payload["stack"][-1]["payload"]["type"]) == ("error", "ToolFailure")
 
 
 def test_json_is_validated_and_asked_for_once_more() -> None:
