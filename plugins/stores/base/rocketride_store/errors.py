@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from rocketride_core.errors import RocketRideError
 
@@ -131,7 +131,7 @@ def transport(error: BaseException) -> StoreError | None:
         seen.add(id(at))
         if (told := _transport(at)) is not None:
             return told
-        at = at.__cause__ or at.__context__
+        at = at.__cause__ or (None if at.__suppress_context__ else at.__context__)
     return None
 
 
@@ -143,6 +143,11 @@ def _transport(error: BaseException) -> StoreError | None:
         name = getattr(code(), "name", "")
         details = getattr(error, "details", None)
         return StoreError(_GRPC.get(name, "unavailable"), str(details() if callable(details) else details or name))
+    status = getattr(getattr(error, "response", None), "status_code", None)
+    if names and isinstance(status, int):
+        response: Any = error.response  # type: ignore[attr-defined]
+        told = response.headers.get("retry-after", "")
+        return by_status(status, response.text, retry_after=float(told) if told.isdecimal() else None)
     if isinstance(error, TimeoutError) or any("Timeout" in name for name in names):
         return StoreError("timeout")
     if isinstance(error, ConnectionError) or names & _BROKEN:

@@ -112,6 +112,17 @@ def test_libraries_are_known_by_name_also_as_a_cause() -> None:
         "connection": [made("httpx", "TransportError")("x"), made("urllib3.exceptions", "ProtocolError")("x"), BrokenPipeError()],
         "bad-reply": [made("httpx", "DecodingError")("x")],
     }
+
+    class Response:
+        status_code, text, headers = 503, "resuming", {"retry-after": "7"}
+
+    broken = made("httpx", "HTTPStatusError")("x")
+    broken.response = Response()  # type: ignore[attr-defined]
+    vendors = RuntimeError("resuming")
+    vendors.__context__ = broken
+    status = transport(vendors)
+    assert status is not None
+    assert (status.kind, status.status, status.detail, status.retry_after) == ("unavailable", 503, "resuming", 7.0)
     for kind, errors in told.items():
         for error in errors:
             found = transport(error)

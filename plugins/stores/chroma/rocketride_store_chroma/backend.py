@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import chromadb
+import httpx
 import numpy as np
 from chromadb.api import ClientAPI
 from chromadb.config import Settings
@@ -41,6 +42,7 @@ _opening = threading.Lock()
 _IDS = 500
 _KEYS = "rocketride.keys"
 _FILTERED = ("nodeId", "parent", "name", "permissionId", "isDeleted", "isTable", "tableId", "rocketride.json", "rocketride.kind")
+_OLDEST = "1.0"
 # What RocketRide's own nodes leave in a collection: a hidden record with its vector size and model.
 _CONTROL = "schema"
 
@@ -63,22 +65,38 @@ def server(host: str, port: int, headers: Mapping[str, str], tenant: str, databa
     secure = scheme == "https" or (not scheme and port == 443)
     bare = bare.rstrip("/")
     settings = Settings(anonymized_telemetry=False)
+    # The client has no time limit while it connects, and cannot say that a server is too old.
+    _greeted(f"{'https' if secure else 'http'}://{bare}:{port}", headers, timeout)
     try:
         client = chromadb.HttpClient(bare, port, secure, dict(headers), settings, tenant, database)
     except Exception as error:
-        # chromadb turns what it does not understand into a ValueError that says little.
-        raise explain(error) or StoreError("connection", str(error)) from error
+        raise explain(error) or StoreError("bad-reply", str(error)) from error
     for session in _sessions(client):
         session.timeout = timeout
     return client
+
+
+def _greeted(url: str, headers: Mapping[str, str], timeout: float) -> None:
+    try:
+        with httpx.Client(headers=headers, timeout=timeout) as client:
+            reply = client.get(f"{url}/api/v2/heartbeat")
+            if reply.status_code in (404, 405, 410):
+                old = client.get(f"{url}/api/v1/version")
+                found = f"Chroma {old.json()}" if old.is_success else "what answers there"
+                raise StoreError(
+                    "version",
+                    sentence=f"{found} does not speak Chroma's API v2: Chroma {_OLDEST} or newer is needed; update the server",
+                )
+            reply.raise_for_status()
+    except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+        raise explain(error) or StoreError("connection", str(error)) from error
 
 
 def explain(error: Exception) -> StoreError | None:
     """What an exception of chromadb, or of httpx below it, means."""
     if isinstance(error, ChromaError):
         return by_status(error.code(), str(error))
-    response = getattr(error, "response", None)
-    return by_status(response.status_code, response.text) if response is not None else transport(error)
+    return transport(error)
 
 
 def _sessions(client: ClientAPI) -> list[Any]:
@@ -95,7 +113,7 @@ class ChromaStore(VectorStore):
         name: name of the collection.
     """
 
-    capabilities: ClassVar[Capabilities] = Capabilities(exact=False, persistent=True)
+    capabilities: ClassVar[Capabilities] = Capabilities(exact=False, persistent=True, minimum=_OLDEST)
 
     def __init__(self, client: ClientAPI, name: str) -> None:
         self._client, self._name = client, name

@@ -4,11 +4,7 @@
 from __future__ import annotations
 
 import socket
-import subprocess
-import sys
-import time
 import uuid
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,32 +24,10 @@ class TestEmbedded(StoreSuite):
         return ChromaStore(embedded(folder / "chroma"), "suite")
 
 
-@pytest.fixture(scope="module")
-def port(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
-    """A real server, from chromadb's wheel."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        free = int(probe.getsockname()[1])
-    folder = tmp_path_factory.mktemp("server")
-    program = "import sys; from chromadb.cli.cli import app; sys.exit(app())"
-    command = [sys.executable, "-c", program, "run", "--path", str(folder), "--host", "127.0.0.1", "--port", str(free)]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=folder) as process:
-        try:
-            for _ in range(300):
-                with socket.socket() as probe:
-                    if probe.connect_ex(("127.0.0.1", free)) == 0:
-                        break
-                assert process.poll() is None, "chroma run ended"
-                time.sleep(0.1)
-            yield free
-        finally:
-            process.kill()
-
-
 class TestServer(StoreSuite):
     @pytest.fixture(autouse=True)
-    def _where(self, port: int) -> None:
-        self.port, self.database = port, f"db-{uuid.uuid4().hex}"
+    def _where(self, chroma_server: int) -> None:
+        self.port, self.database = chroma_server, f"db-{uuid.uuid4().hex}"
 
     def make(self, folder: Path) -> VectorStore:
         from rocketride_store_chroma.backend import ChromaStore, server
