@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: MIT
+"""The client: opened with checks that end in time, asked without retries of its own, its errors understood."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import grpc  # type: ignore[import-untyped]
+import httpx
+from weaviate import WeaviateClient
+from weaviate.auth import Auth
+from weaviate.config import AdditionalConfig, GrpcConfig, Timeout
+from weaviate.connect.base import ConnectionParams
+from weaviate.exceptions import (
+    AuthenticationFailedError,
+    InsufficientPermissionsError,
+    ResponseCannotBeDecodedError,
+    UnexpectedStatusCodeError,
+    WeaviateBaseError,
+    WeaviateGRPCUnavailableError,
+)
+from weaviate.proto.v1 import weaviate_pb2_grpc
+
+from rocketride_store import StoreError, by_status, transport
+
+from .address import Address
+
+__all__ = ["MINIMUM", "explain", "opened"]
+
+MINIMUM = "1.27.0"  # the client refuses older servers
+_CHANNEL = [
+    ("grpc.enable_http_proxy", 0),  # as the client's REST half, which looks at no environment
+    ("grpc.initial_reconnect_backoff_ms", 200),
+    ("grpc.max_reconnect_backoff_ms", 5000),
+]
+
+
+def opened(where: Address, key: str, *, init: float = 30.0, query: float = 60.0, insert: float = 120.0) -> WeaviateClient:
+    """A client whose REST and gRPC have both answered.
+
+    Parameters:
+        key: API key, "" for a server that asks for none.
+        init, query, insert: time limits in seconds, of each check here, of a question, and of a write.
+
+    Raises:
+        StoreError: nothing that can be used answers there.
+    """
+    try:
+        _ready(where, key, init)
+        return _client(where, key, init, query, insert)
+    except (StoreError, WeaviateBaseError, httpx.HTTPError) as error:
+        told = explain(error)
+        if told is None:
+            raise
+        raise told from error
+
+
+def _ready(where: Address, key: str, seconds: float) -> None:
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    try:
+        with httpx.Client(trust_env=False, verify=where.secure, timeout=seconds, headers=headers) as client:
+            response = client.get(f"{where.url}/v1/.well-known/ready")
+    except httpx.InvalidURL as error:
+        raise StoreError("invalid", f"{where.url} is no address: {error}") from error
+    if response.status_code == 404:
+        raise StoreError("bad-reply", "it knows no /v1/.well-known/ready", status=404)
+    if response.status_code >= 300:
+        raise by_status(response.status_code, response.text)
+
+
+def _client(where: Address, key: str, init: float, query: float, insert: float) -> WeaviateClient:
+    client = WeaviateClient(
+        ConnectionParams.from_params(where.host, where.port, where.secure, where.grpc_host, where.grpc_port, where.secure),
+        auth_client_secret=Auth.api_key(key) if key else None,
+        additional_config=AdditionalConfig(
+            timeout=Timeout(init=init, query=query, insert=insert),
+            grpc_config=GrpcConfig(channel_options=_CHANNEL),
+        ),
+        # Its own checks also ask a package index for the newest client.
+        skip_init_checks=True,
+    )
+    try:
+        try:
+            client.connect()
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise StoreError("bad-reply", "its /v1/meta tells no version") from error
+        connection: Any = client._connection
+        try:
+            connection._ping_grpc("sync")
+        except WeaviateGRPCUnavailableError as error:
+            raise _no_grpc(where, error) from error
+        # The client repeats gRPC calls for a minute and throws away their status: neither is wanted here.
+        stub: Any = weaviate_pb2_grpc.WeaviateStub
+        connection._grpc_stub = stub(grpc.intercept_channel(connection._grpc_channel, _Plainly()))
+    except BaseException:
+        client.close()
+        raise
+    return client
+
+
+def _no_grpc(where: Address, error: Exception) -> StoreError:
+    told = transport(error) or StoreError("connection")
+    said = "did not answer in time" if told.kind == "timeout" else "cannot be reached"
+    told.sentence = (
+        f"Weaviate answers at {where}, but its gRPC port {where.grpc_host}:{where.grpc_port} {said}; "
+        "open it, or set grpc_host and grpc_port"
+    )
+    return told
+
+
+class _Plainly(grpc.UnaryUnaryClientInterceptor):  # type: ignore[misc]
+    """Raises what a call's status means, before the client sees it."""
+
+    def intercept_unary_unary(self, continuation: Any, details: Any, request: Any) -> Any:
+        call = continuation(details, request)
+        if isinstance(call, grpc.RpcError):
+            raise _by_code(call) from call
+        return call
+
+
+def _by_code(call: Any) -> StoreError:
+    told = transport(call) or StoreError("unavailable")
+    name = getattr(call.code(), "name", "")
+    if name == "UNKNOWN":
+        # The server's own refusals come without a status.
+        missing = re.search(r"could not find class|class .* (not found|does not exist)", told.detail)
+        return StoreError("not-found" if missing else "invalid", told.detail)
+    if name == "RESOURCE_EXHAUSTED" and "larger than max" in told.detail:
+        return StoreError("too-large", told.detail)
+    if name == "UNAUTHENTICATED":
+        return StoreError("authentication")
+    return told
+
+
+def explain(error: Exception) -> StoreError | None:
+    """What an exception of weaviate-client, or of httpx and grpc below it, means; None for a mistake of the program."""
+    if isinstance(error, StoreError):
+        return error
+    if isinstance(error, AuthenticationFailedError):
+        return StoreError("authentication")
+    if isinstance(error, InsufficientPermissionsError):
+        return StoreError("permission", _words(error.error))
+    if isinstance(error, UnexpectedStatusCodeError):
+        return by_status(error.status_code, _words(error.error) or str(error))
+    if isinstance(error, ResponseCannotBeDecodedError):
+        return StoreError("bad-reply", str(error))
+    old = re.search(r"version v?(\S+) is not supported", str(error)) if isinstance(error, WeaviateBaseError) else None
+    if old:
+        return StoreError("version", sentence=f"Weaviate {old[1]} is too old: {MINIMUM} or newer is needed; update the server")
+    return transport(error)
+
+
+def _words(body: Any) -> str:
+    """The sentences in an error's body: `{"error": [{"message": "…"}]}`, `{"message": "…"}`, or text."""
+    if isinstance(body, dict):
+        listed = body.get("error", body.get("message"))
+        parts = listed if isinstance(listed, list) else [listed]
+        return "; ".join(str(part.get("message") if isinstance(part, dict) else part) for part in parts if part)
+    return str(body or "")
