@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final, Literal
 
+import attrs
 from qdrant_client import models
 
 from rocketride_core import Document
@@ -90,13 +91,19 @@ class QdrantStore(VectorStore):
 
     def create(self, wanted: Collection, /) -> Collection:
         similarity(wanted.metric, 0.0)  # refuses a metric that does not exist
-        mine = self._made(wanted)
+        if self._made(wanted):
+            self._record(wanted)
+            return attrs.evolve(wanted, name=self._name)
         until = time.monotonic() + _ANOTHERS
-        while not (found := self._known()).dimension:
-            if mine or time.monotonic() > until:
-                return self._completed(wanted)
+        while not (found := self._known()).dimension and time.monotonic() < until:
             time.sleep(0.05)
-        return found
+        if found.dimension:
+            return found
+        dimension, metric = self._shape(self._client.get_collection(self._name))
+        if (dimension, metric) != (wanted.dimension, wanted.metric):
+            return Collection(self._name, dimension, "", metric)
+        self._record(wanted)
+        return self._known()
 
     def upsert(self, documents: Sequence[Document], /) -> None:
         for part in parts(documents):
@@ -186,15 +193,13 @@ class QdrantStore(VectorStore):
             raise StoreError("not-confirmed", f"the server did not make the collection {self._name}")
         return True
 
-    def _completed(self, wanted: Collection) -> Collection:
-        dimension, metric = self._shape(self._client.get_collection(self._name))
-        if (dimension, metric) != (wanted.dimension, wanted.metric):
-            return Collection(self._name, dimension, "", metric)
+    def _record(self, wanted: Collection) -> None:
+        self._metric = wanted.metric
         indexes = {"server": INDEXES, "folder": FOLDER_INDEXES, "memory": {}}[self._kind]
         for key, schema in indexes.items():
             self._confirmed(self._client.create_payload_index(self._name, field_name=key, field_schema=schema, wait=True))
-        self._confirmed(self._client.upsert(self._name, points=[control(dimension, wanted.model)], wait=True))
-        return self._known()
+        # Last, so that a collection with its record is complete.
+        self._confirmed(self._client.upsert(self._name, points=[control(wanted.dimension, wanted.model)], wait=True))
 
     def _shape(self, info: Any) -> tuple[int, str]:
         vectors = info.config.params.vectors

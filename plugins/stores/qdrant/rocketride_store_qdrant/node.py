@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import attrs
 
-from rocketride_core import NodeSpec, Profile, Secret, setting
+from rocketride_core import Component, Expansion, NodeSpec, Profile, Secret, hookimpl, setting
 from rocketride_store import StoreConfig, StoreNode, VectorStore
 
 __all__ = ["MEMORY", "NAME_RULE", "Qdrant", "QdrantConfig"]
@@ -47,6 +48,16 @@ class QdrantConfig(StoreConfig):
     path: str = setting(
         "qdrant", title="Folder", doc="Of an embedded database, relative to the working directory; `:memory:` keeps nothing."
     )
+
+
+@attrs.frozen(kw_only=True)
+class _Sent:
+    """What decides how a key travels, before the config is known to be right."""
+
+    mode: Any = setting(None)
+    host: Any = setting(None)
+    port: Any = setting(None)
+    apikey: Any = setting(None)
 
 
 @attrs.frozen
@@ -112,6 +123,20 @@ class Qdrant(StoreNode[QdrantConfig]):
         fits = re.fullmatch(r"[A-Za-z0-9._-]{0,255}", name) and name not in (".", "..")
         return "" if fits else NAME_RULE
 
+    @classmethod
+    @hookimpl
+    def expand_component(cls, component: Component, context: Expansion) -> Sequence[Component] | None:
+        """As every store; a key that would travel in the open is a warning."""
+        sent = context.config(_Sent)
+        if sent.mode != "embedded" and sent.apikey and isinstance(sent.host, str) and isinstance(sent.port, int) and _open(sent):
+            context.problem(
+                "unencrypted-key",
+                f"the API key is sent unencrypted to {sent.host}",
+                hint="write https:// in front of the host where its server can do that",
+                severity="warning",
+            )
+        return super().expand_component(component, context)
+
     @property
     def address(self) -> str:
         config = self.config
@@ -154,3 +179,11 @@ class Qdrant(StoreNode[QdrantConfig]):
             yield 'host; write "host" in its config, or choose the profile embedded'
         if config.mode == "embedded" and not config.path:
             yield f'path; write "path" in its config, a folder or "{MEMORY}"'
+
+
+def _open(sent: _Sent) -> bool:
+    try:
+        address = Address.of(sent.host, sent.port)
+    except ValueError:
+        return False  # said when the pipeline is loaded
+    return bool(address.host) and not address.secure and not address.loopback

@@ -87,6 +87,8 @@ def explain(error: Exception) -> StoreError | None:
         if isinstance(source, ValidationError | json.JSONDecodeError | UnicodeDecodeError):
             return StoreError("bad-reply", type(source).__name__)
         return transport(source)
+    if isinstance(error, json.JSONDecodeError):
+        return StoreError("bad-reply", str(error))
     if isinstance(error, httpx.InvalidURL):
         return StoreError("invalid", str(error))
     return transport(error)

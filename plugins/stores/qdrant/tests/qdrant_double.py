@@ -340,14 +340,20 @@ def _services(engine: Engine) -> Any:
         yield transport.method_handlers_generic_handler(service, handlers)
 
 
+class Quiet(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        return  # a connection that a test has reset
+
+
 class Double:
     """Both servers over one engine; `port` and `grpc_port` are free ones."""
 
     def __init__(self) -> None:
         self.engine = Engine()
         handler = type("Handler", (Rest,), {"engine": self.engine})
-        self._rest = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-        self._rest.daemon_threads = True
+        self._rest = Quiet(("127.0.0.1", 0), handler)
         self.port = self._rest.server_address[1]
         self._grpc = transport.server(ThreadPoolExecutor(8), options=[("grpc.max_receive_message_length", -1)])
         self._grpc.add_generic_rpc_handlers(tuple(_services(self.engine)))

@@ -220,6 +220,7 @@ def test_the_key_is_sent_and_a_wrong_one_is_an_error_without_it(double: Any, how
     wrong.close()
 
 
+@pytest.mark.slow
 def test_a_folder_outlives_a_kill(tmp_path: Path) -> None:
     program = (
         "import os, signal, sys; from pathlib import Path; from rocketride_store import Collection\n"
