@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: MIT
+"""One collection of Milvus as a `VectorStore`."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, Final
+
+from rocketride_core import Document
+from rocketride_store import (
+    METRICS,
+    Capabilities,
+    Collection,
+    Server,
+    StoreError,
+    VectorStore,
+    Where,
+    chunk_key,
+    raw_threshold,
+    similarity,
+)
+
+from .layout import READ, VECTOR, document, expression, fields, model_of, record, row
+from .opening import explain, library
+
+__all__ = ["LARGEST", "OLDEST", "MilvusStore"]
+
+OLDEST: Final = "2.6"  # the first that changes one field of a chunk and leaves the others
+LARGEST: Final = 16_384  # results of one search, by Milvus' own limit
+_STRONG: Final = {"consistency_level": "Strong"}
+_PAGE: Final = 500
+_LITE: Final = "milvus_lite-"
+
+
+class MilvusStore(VectorStore):
+    """A store over a client; closes it.
+
+    Parameters:
+        client: from `connected` or `embedded`.
+        name: name of the collection.
+        exact: compare with every vector (index FLAT); else by the index that the server chooses. For a new collection.
+        server: it is a server, whose version matters.
+        timeout: of each request, in seconds.
+        release: called after the client is closed.
+    """
+
+    def __init__(
+        self,
+        client: Any,
+        name: str,
+        *,
+        exact: bool = True,
+        server: bool = True,
+        timeout: float = 60.0,
+        release: Callable[[], None] | None = None,
+    ) -> None:
+        self._client, self._name, self._exact, self._release = client, name, exact, release or _nothing
+        # The base repeats what the server puts off, and tells of it.
+        self._options: Mapping[str, Any] = {"timeout": timeout, "retry_on_rate_limit": False}
+        self._metric, self._loaded = "", False
+        self._loading = threading.Lock()
+        self._capabilities = Capabilities(
+            exact=exact, persistent=True, threshold=True, largest=LARGEST, minimum=OLDEST if server else ""
+        )
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return self._capabilities
+
+    def about(self) -> Server:
+        version = str(self._client.get_server_version(**self._options))
+        lite = version.startswith(_LITE)
+        return Server("Milvus Lite" if lite else "Milvus", version.removeprefix(_LITE).removeprefix("v"))
+
+    def collection(self) -> Collection | None:
+        if not self._client.has_collection(self._name, **self._options):
+            return None
+        described = self._client.describe_collection(self._name, **self._options)
+        dimension = self._dimension(described)
+        metric = self._indexed()
+        # Without its index, a collection is one whose maker did not get to it: `create` will.
+        return Collection(self._name, dimension if metric else 0, model_of(described), metric or "cosine")
+
+    def create(self, wanted: Collection, /) -> Collection:
+        if wanted.metric not in METRICS:
+            raise ValueError(f"Milvus has no metric {wanted.metric!r} for a store; it compares by {', '.join(METRICS)}")
+        exists = self._client.has_collection(self._name, **self._options)
+        if not exists:
+            self._unless(self._exists, lambda: self._make(wanted))
+        if not self._indexed():
+            self._unless(self._indexed, lambda: self._index(wanted.metric))
+        self._load()
+        found = self.collection()
+        if found is None:
+            raise StoreError("not-confirmed", f"the collection {self._name} was made, and is not there")
+        return found
+
+    def upsert(self, documents: Sequence[Document], /) -> None:
+        if documents:
+            self._write([row(document) for document in documents])
+
+    def search(self, vector: memoryview, where: Where, limit: int, /, *, least: float = 0.0) -> Sequence[Document]:
+        self._load()
+        metric = self._known_metric()
+        params = {"metric_type": metric.upper(), "params": _cut(metric, least)}
+        [hits] = self._client.search(
+            self._name,
+            data=[vector.tolist()],
+            filter=expression(where),
+            limit=limit,
+            anns_field=VECTOR,
+            output_fields=list(READ),
+            search_params=params,
+            **_STRONG,
+            **self._options,
+        )
+        found = [document(hit["entity"], _score(metric, hit["distance"])) for hit in hits]
+        return sorted(found, key=lambda document: (-(document.score or 0.0), chunk_key(document)))
+
+    def select(
+        self, where: Where, /, *, words: Sequence[str] = (), offset: int = 0, limit: int | None = None
+    ) -> Sequence[Document]:
+        stop = None if limit is None else offset + limit
+        lowered = [word.lower() for word in words]
+        made = (document(found) for found in self._rows(where, READ, _PAGE if stop is None else max(1, min(_PAGE, stop))))
+        wanted = (one for one in made if all(word in one.text.lower() for word in lowered)) if lowered else made
+        return list(islice(wanted, offset, stop))
+
+    def ids(self, where: Where, /) -> Sequence[str]:
+        return [str(found["id"]) for found in self._rows(where, ["id"], _PAGE * 10)]
+
+    def delete(self, ids: Sequence[str], /) -> None:
+        for part in _parts(ids):
+            self._client.delete(self._name, ids=part, **self._options)
+
+    def mark(self, ids: Sequence[str], deleted: bool, /) -> None:
+        self._load()
+        for part in _parts(ids):
+            # A chunk that is gone meanwhile must not come back as a row with nothing but its mark.
+            there = self._client.query(self._name, ids=part, output_fields=["id"], **_STRONG, **self._options)
+            self._write([{"id": found["id"], "isDeleted": deleted} for found in there], partial_update=True)
+
+    def explain(self, error: Exception, /) -> StoreError | None:
+        return explain(error)
+
+    def close(self) -> None:
+        self._client.close()
+        release, self._release = self._release, _nothing
+        release()
+
+    # ---- parts
+
+    def _write(self, rows: Sequence[Mapping[str, Any]], **options: Any) -> None:
+        if not rows:
+            return
+        done = int(self._client.upsert(self._name, list(rows), **options, **self._options).get("upsert_count", 0))
+        if done != len(rows):
+            raise StoreError("not-confirmed", f"Milvus confirms {done} of {len(rows)} chunks in {self._name}")
+
+    def _rows(self, where: Where, wanted: Sequence[str], page: int) -> Iterator[Mapping[str, Any]]:
+        """In the order of their ids, however many there are: one request ends at 16,384."""
+        if where.impossible:
+            return
+        self._load()
+        pages = self._client.query_iterator(
+            self._name,
+            batch_size=page,
+            filter=expression(where),
+            output_fields=list(wanted),
+            **_STRONG,
+            **self._options,
+        )
+        try:
+            while found := pages.next():
+                yield from found
+        finally:
+            pages.close()
+
+    def _make(self, wanted: Collection) -> None:
+        kinds = library().DataType
+        told = record(wanted.model)
+        shape = self._client.create_schema(auto_id=False, enable_dynamic_field=False, description=told["description"])
+        for name, kind, options in fields(wanted.dimension):
+            if "element_type" in options:
+                options = {**options, "element_type": kinds[options["element_type"]]}
+            shape.add_field(name, kinds[kind], **options)
+        self._client.create_collection(self._name, schema=shape, properties=told["properties"], **_STRONG, **self._options)
+
+    def _index(self, metric: str) -> None:
+        params = self._client.prepare_index_params()
+        params.add_index(VECTOR, index_type="FLAT" if self._exact else "AUTOINDEX", metric_type=metric.upper())
+        self._client.create_index(self._name, params, sync=False, **self._options)  # loading waits for it
+
+    def _unless(self, there: Callable[[], object], make: Callable[[], None]) -> None:
+        """Makes something that another one may make at the same moment."""
+        try:
+            make()
+        except Exception:
+            if not there():
+                raise
+
+    def _exists(self) -> bool:
+        return bool(self._client.has_collection(self._name, **self._options))
+
+    def _indexed(self) -> str:
+        """The metric of the vectors' index; "" where there is none yet."""
+        for name in self._client.list_indexes(self._name, field_name=VECTOR, **self._options):
+            told = self._client.describe_index(self._name, name, **self._options) or {}
+            metric = str(told.get("metric_type") or "").lower()
+            if metric not in METRICS:
+                raise StoreError(
+                    "mismatch", f"the collection {self._name} compares by {metric.upper()}, which no store here does"
+                )
+            self._metric = metric
+            return metric
+        return ""
+
+    def _known_metric(self) -> str:
+        return self._metric or self._indexed() or "cosine"
+
+    def _dimension(self, described: Mapping[str, Any]) -> int:
+        there = {field["name"]: field for field in described.get("fields", ())}
+        missing = [name for name, _, _ in fields(1) if name not in there]
+        if missing:
+            told = f"the collection {self._name} was made by another program: it has no field {', '.join(missing)}"
+            raise StoreError("mismatch", f"{told}; use another collection")
+        return int(there[VECTOR]["params"]["dim"])
+
+    def _load(self) -> None:
+        with self._loading:
+            if not self._loaded:
+                self._client.load_collection(self._name, **self._options)
+                self._loaded = True
+
+
+def _nothing() -> None:
+    return
+
+
+def _parts(ids: Sequence[str]) -> Iterator[list[str]]:
+    for start in range(0, len(ids), _PAGE):
+        yield list(ids[start : start + _PAGE])
+
+
+def _cut(metric: str, least: float) -> Mapping[str, float]:
+    """Milvus gives what is better than `radius`; its distances l2 are squares."""
+    edge = raw_threshold(metric, least)
+    if edge is None:
+        return {}
+    return {"radius": edge**2 if metric == "l2" else edge}
+
+
+def _score(metric: str, distance: float) -> float:
+    return similarity(metric, max(0.0, distance) ** 0.5 if metric == "l2" else distance)
