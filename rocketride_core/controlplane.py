@@ -85,7 +85,8 @@ class Catalog:
         self._flight = instance.flight
         self._slots: dict[str, Slot] = {}
         self._broken: dict[str, ToolFailure] = {}
-        for callee in callees(instance, TOOL):
+        self._callees = callees(instance, TOOL)
+        for callee in self._callees:
             self._add(callee)
 
     @staticmethod
@@ -118,7 +119,7 @@ class Catalog:
         for tool in tools:
             limits = [limit for limit in (tool.timeout, bound.settings.tool_timeout) if limit is not None]
             limit = min(limits) if limits else None
-            self._slots[tool.name] = Slot(tool, callee, None if tool.concurrent else gate, wrapped, limit, id)
+            self._slots.setdefault(tool.name, Slot(tool, callee, None if tool.concurrent else gate, wrapped, limit, id))
 
     def __iter__(self) -> Iterator[Tool]:
         """Every tool.
@@ -131,13 +132,22 @@ class Catalog:
         return iter([slot.tool for slot in self._slots.values()])
 
     def find(self, name: str) -> Slot:
-        slot = self._slots.get(name)
+        slot = self._slots.get(name) or self._appeared(name)
         if slot is None:
             for id, failure in self._broken.items():
                 if name.startswith(f"{id}."):
                     raise failure
             raise UnknownTool(f"{name}: unknown tool; there are {', '.join(self._slots) or 'none'}", tool=name)
         return slot
+
+    def _appeared(self, name: str) -> Slot | None:
+        """A tool that its provider did not have when the entry first asked for its tools."""
+        for callee in self._callees:
+            if name.startswith(f"{callee.node.id}.") and callee.node.id not in self._broken:
+                with self._flight.more.memo.setdefault("listing", Gate()).held(self._flight):
+                    self._flight.more.memo.pop(("listed", callee.index), None)
+                    self._add(callee)
+        return self._slots.get(name)
 
     def check(self, name: str, arguments: Arguments, /) -> None:
         _checked(self.find(name), arguments)

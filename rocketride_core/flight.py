@@ -132,8 +132,8 @@ class Flight(_native.Flight):
 
     # ---- what nodes and hosts say
 
-    def record(self, component: str, phase: str, lane: str, error: BaseException) -> None:
-        """Keep an error: the first one is the entry's, later ones are notes."""
+    def record(self, component: str, phase: str, lane: str, error: BaseException) -> RunError:
+        """Keep an error, and give what was made of it: the first one is the entry's, later ones are notes."""
         try:
             told = wrap(error, component, phase, lane, self.entry.name, self.bound.redact)
         except Exception:  # noqa: BLE001 - an exception whose text or notes are broken is a failure all the same
@@ -143,9 +143,10 @@ class Flight(_native.Flight):
         with _lock:
             if self.error is None:
                 self.error = told
-                return
+                return told
             self.more.notes.append(told)
         self.error.add_note(f"then, in {told.component} ({told.phase}): {told}")
+        return told
 
     def halt(self, error: RunError) -> bool:
         """End it from outside, on any thread: every emit from now on unwinds. False: it is over or has failed already."""

@@ -107,14 +107,15 @@ class LiveInstance(_native.Instance):
             return
         self.flight.warn(self.node.id, code, message)
 
-    def report(self, error: Exception, /) -> None:
+    def report(self, error: Exception, /) -> str:
         if abandoned():  # nobody waits for what it does any more
-            return
+            return ""
         if not isinstance(error, BaseException):
             raise TypeError(f"report takes an exception, as in ValueError('…'); it got {type(error).__name__}")
         flight = self.flight
         phase = "tool" if self._control and not self._phase else PHASES[self._phase]
-        flight.record(self.node.id, phase, flight.bound.lane_name(self._lane), error)
+        told = flight.record(self.node.id, phase, flight.bound.lane_name(self._lane), error)
+        return str(told).removeprefix(f"{self.node.id}: ")
 
     def count(self, name: str, amount: float, /) -> None:
         if abandoned():  # nobody waits for what it does any more

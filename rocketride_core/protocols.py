@@ -89,8 +89,11 @@ class Instance(Protocol):
         ...
 
     def warn(self, code: str, message: str, /) -> None: ...
-    def report(self, error: Exception, /) -> None:
-        """Record an error of the entry without stopping it; the first one wins, later ones are notes."""
+    def report(self, error: Exception, /) -> str:
+        """Record an error of the entry without stopping it; the first one wins, later ones are notes.
+
+        Returns: its text without the values of variables, for whoever tells it to a user.
+        """
         ...
 
     def count(self, name: str, amount: float, /) -> None:

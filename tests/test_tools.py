@@ -22,19 +22,30 @@ from hypothesis import strategies as st
 from tool_kit import ANY, LONE, answering, calling, error_of, opened
 
 from rocketride_core import (
+    MANY,
+    TEXT,
+    TOOL,
     Arguments,
+    Component,
+    ControlLink,
     Document,
+    Entry,
     Instance,
     InvalidNode,
     Json,
+    Kernel,
+    LaneLink,
     Node,
     NodeSpec,
     Param,
+    PipeFile,
     Tool,
     ToolError,
     ToolFailure,
     ToolInput,
     UnknownTool,
+    hookimpl,
+    on,
     setting,
     tool,
 )
@@ -99,6 +110,50 @@ def everything(
 
 
 # ---- schemas
+
+
+class Growing(Node[None]):
+    """Has one tool more each time it is asked for them."""
+
+    spec = NodeSpec("growing", title="Growing")
+    known = 0
+
+    @hookimpl
+    def list_tools(self, instance: Instance) -> list[Tool]:
+        type(self).known += 1
+        return [Tool(f"t{n}", "A tool.", {"type": "object"}, lambda i, a, n=n: n) for n in range(type(self).known)]
+
+
+def test_a_tool_that_appears_within_an_entry_is_found_on_a_miss() -> None:
+    told: list[Any] = []
+
+    class Agent(Node[None]):
+        spec = NodeSpec("growing_agent", title="Agent", needs={TOOL: MANY}, responds=True)
+
+        @on(TEXT)
+        def work(self, instance: Instance, text: str) -> None:
+            tools = instance.tools
+            told.append([tool.name for tool in tools])
+            told.append(tools.call("g.t1", {}))
+            told.append([tool.name for tool in tools])
+            for name in ("g.never", "other.t9"):
+                with pytest.raises(UnknownTool, match="unknown tool; there are g.t0, g.t1"):
+                    tools.call(name, {})
+
+    source = type("GrowingSource", (Node,), {"spec": NodeSpec("growing_source", title="S", emits=[TEXT]), "__module__": __name__})
+    pipe = PipeFile(
+        [
+            Component("s", "growing_source"),
+            Component("a", "growing_agent", input=[LaneLink("text", "s")]),
+            Component("g", "growing", control=[ControlLink("tool", "a")]),
+        ],
+        source="s",
+    )
+    Growing.known = 0
+    with Kernel(nodes=[source, Agent, Growing]).load(pipe) as pipeline:
+        pipeline.run(Entry("e"), TEXT("x")).checked()
+    assert told == [["g.t0"], 1, ["g.t0", "g.t1"]]
+    assert Growing.known == 3, "a name that no provider's id begins is nobody's to list again"
 
 
 def test_the_schema_of_a_signature() -> None:

@@ -108,8 +108,7 @@ class ScriptedAgent(Node[ScriptedAgentConfig]):
         try:
             text = Play(self, instance, "\n".join(question.texts)).run()
         except Exception as error:  # noqa: BLE001 - an agent's failure is the entry's error, and what a chat user reads
-            instance.report(error)
-            text = str(error)
+            text = instance.report(error)
         instance.emit(ANSWERS, Answer(text))
 
     @tool(concurrent=True)

@@ -13,6 +13,7 @@ from rocketride_core import (
     ONE,
     QUESTIONS,
     TOOL,
+    Answer,
     Arguments,
     Arity,
     Control,
@@ -59,9 +60,11 @@ class AgentNode(Node[C]):
     @on(QUESTIONS, emits=[ANSWERS])
     def answer(self, instance: Instance, question: Question) -> None:
         outcome = self.perform(instance, question, lane=True)
+        answer = outcome.answer
         if outcome.error is not None:
-            instance.report(outcome.error)
-        instance.emit(ANSWERS, outcome.answer)
+            told = instance.report(outcome.error)
+            answer = Answer(told) if str(outcome.error) else answer
+        instance.emit(ANSWERS, answer)
 
     @hookimpl
     def list_tools(self, instance: Instance) -> Sequence[Tool]:

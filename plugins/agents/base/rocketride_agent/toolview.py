@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 
 import attrs
 
@@ -89,6 +90,8 @@ class ToolView:
         """The tool that a model means by a name. A name that is not there is looked for once more: tools may appear later."""
         for known in (self.connected, None):
             if known is None:
+                with suppress(ToolError):
+                    self._catalog.check(name, {})  # the catalog asks the provider of such a name again
                 self._listed = None
                 known = self.connected
             found = resolve(name, [*known, *([READ] if self._observations.any else [])])
