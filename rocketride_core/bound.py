@@ -13,7 +13,7 @@ import attrs
 from . import _native
 from .compiler import Plan
 from .controlplane import invoke
-from .errors import Problem, RocketRideError, RunError
+from .errors import RocketRideError, RunError
 from .flight import Flight, wrap
 from .limits import Limits
 from .live import LiveInstance
@@ -138,13 +138,13 @@ class Bound:
         """
         for index in self.compiled.begin_order:
             node = self.nodes[index]
-            node.__dict__["_loop"] = _Loop(self)
+            self.lend_loop(index)
             begin = self.relays[index].hook("begin_global")
             try:
                 if begin is not None:
                     begin()
             except BaseException as error:
-                self._leave(index, error)
+                self.leave(index, error)
                 for ended in self.end():
                     error.add_note(f"then, while ending: {ended}")
                 if not isinstance(error, Exception):
@@ -167,35 +167,23 @@ class Bound:
             except Exception as error:  # noqa: BLE001 - every other node must end all the same
                 failed.append(wrap(error, self.nodes[index].id, "end", "", ""))
             failed += [wrap(error, self.nodes[index].id, "end", "", "") for error in self.per_worker.close(index)]
-            self._leave(index, None, failed)
+            self.leave(index, None, failed)
         self.toolrunner.close()
         self._over = True
-        if self._loop is not None:
-            self._loop.close()
+        self.close_loop()
         self.limits.close()
         return failed
 
-    def probe(self) -> list[tuple[int, Problem]]:
-        """`check_global` of every node; one that raises is a Problem of code `probe-failed`."""
-        found: list[tuple[int, Problem]] = []
-        for index in self.compiled.begin_order:
-            node = self.nodes[index]
-            node.__dict__["_loop"] = _Loop(self)
-            check = self.relays[index].hook("check_global")
-            if check is None:
-                continue
-            try:
-                found.extend((index, problem) for problem in _flat(check() or ()))
-            except Exception as error:  # noqa: BLE001 - a probe that fails is a finding
-                found.append(
-                    (index, Problem("", "probe-failed", f"{node.id}: {str(error) or type(error).__name__}", component=node.id))
-                )
-            self._leave(index, None)
+    def lend_loop(self, index: int) -> None:
+        """Let a node wait for coroutines."""
+        self.nodes[index].__dict__["_loop"] = _Loop(self)
+
+    def close_loop(self) -> None:
         if self._loop is not None:
             self._loop.close()
-        return found
 
-    def _leave(self, index: int, error: BaseException | None, failed: list[RunError] | None = None) -> None:
+    def leave(self, index: int, error: BaseException | None, failed: list[RunError] | None = None) -> None:
+        """Close what the node has entered."""
         stack = self.nodes[index].__dict__.pop("_stack", None)
         if stack is None:
             return
@@ -255,14 +243,3 @@ def _make(cls: type[Node[Any]], config: Any, id: str, name: str) -> Node[Any]:
         raise RunError(text, component=id, phase="begin") from error
     node.config, node.id, node.title = config, id, name or cls.spec.title
     return node
-
-
-def _flat(told: Any) -> list[Problem]:
-    """pluggy gives a list of what each implementation said, a node alone just its own."""
-    out: list[Problem] = []
-    for item in told:
-        if isinstance(item, Problem):
-            out.append(item)
-        elif item is not None:
-            out.extend(_flat(item))
-    return out

@@ -17,6 +17,7 @@ from .errors import PipeError, Problem
 from .payloads import Arguments
 from .pipefile import PipeFile, inspect_pipe, link_problems
 from .pipeline import RunningPipeline
+from .probing import probe as probe_all
 from .registry import Registry
 from .relay import Hosts
 from .trace import Level, Tracer
@@ -99,7 +100,7 @@ class Kernel:
         plan, problems = self.plan(pipe, variables, source)
         if probe and not any(p.severity == "error" for p in problems):
             bound = Bound(plan, self.hosts, self._settings)
-            for index, problem in bound.probe():
+            for index, problem in probe_all(bound):
                 component = plan.parts[index].component
                 at = f"{component.at}.config{'.' if problem.path and not problem.path.startswith(('[', '$')) else ''}{problem.path.lstrip('$.')}"
                 problems.append(attrs.evolve(problem, path=at, component=problem.component or component.id, file=plan.pipe.file))

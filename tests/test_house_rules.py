@@ -28,7 +28,7 @@ FLOORS = {
     " results trace limits loop workers timed toolcheck resultschema perworker conversation",
     3: "registry index distinfo loading relay",
     4: "compiler diagnostics expansion",
-    5: "pipeline bound entries runs mapping routing",
+    5: "pipeline bound entries runs mapping routing probing",
     6: "cli kernel",
     7: "testing",
 }

@@ -32,6 +32,7 @@ from rocketride_core import (
     RunError,
     hookimpl,
     on,
+    probing,
 )
 
 LINE = "a: do < text start", "b: do < text a", "r: respond < text b"
@@ -184,6 +185,27 @@ def test_a_probe_that_raises_is_a_problem() -> None:
     (problem,) = alone(Probed).check(wire("a: probed < text start"), probe=True)[-1:]
     assert (problem.code, problem.component) == ("probe-failed", "a")
     assert "refused" in problem.message
+
+
+def test_probes_run_at_once_and_one_that_hangs_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Slow(Node[None]):
+        spec = NodeSpec("slow", title="Slow")
+
+        @on(TEXT, emits=[TEXT])
+        def text(self, instance: Instance, text: str) -> None: ...
+
+        @hookimpl
+        def check_global(self) -> list[Problem]:
+            meeting.wait(5)  # none comes through before all have come
+            hang.wait(10 if self.id == "c" else 0)
+            return [Problem("", "seen", self.id)]
+
+    meeting, hang = threading.Barrier(3), threading.Event()
+    pipe = wire("a: slow < text start", "b: slow < text a", "c: slow < text b")
+    monkeypatch.setattr(probing.probe, "__defaults__", (0.5,))
+    found = [(p.component, p.code) for p in alone(Slow).check(pipe, probe=True) if p.code in ("seen", "probe-failed")]
+    hang.set()
+    assert sorted(found) == [("a", "seen"), ("b", "seen"), ("c", "probe-failed")]
 
 
 # ---- per worker
