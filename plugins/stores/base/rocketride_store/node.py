@@ -33,13 +33,14 @@ from rocketride_core import (
 )
 
 from .asking import Asker
-from .backend import VectorStore, chunk_key
+from .backend import VectorStore
 from .config import AsWritten, StoreConfig
 from .errors import StoreError, transport
 from .filters import Where
 from .keeper import Keeper, other_metric
 from .patience import Patience, Patient
 from .probing import Findings, checked_version, probe
+from .results import with_documents
 from .tools import Deleted, Searched, SearchFilter, ToolDocument, Upserted, delete, search, upsert
 from .wiring import bad_name, with_embedding
 from .writing import Pending, Writer
@@ -240,13 +241,3 @@ class StoreNode(Node[S]):
         ids = self.backend.ids(Where().and_in("objectId", list(dict.fromkeys(object_ids))))
         self.backend.mark(ids, deleted)
         return len(ids)
-
-
-def with_documents(question: Question, found: Sequence[Document]) -> Question:
-    """The question with what was found for it; a question that found nothing stays as it is."""
-    if not found:
-        return question
-    listed = question.filter.get("objectIds") or ()
-    known = [str(id) for id in (listed if isinstance(listed, (list, tuple)) else [listed])]
-    ids = dict.fromkeys([*known, *(chunk_key(document)[0] for document in found)])
-    return attrs.evolve(question, documents=tuple(found), filter={**question.filter, "objectIds": [id for id in ids if id]})

@@ -41,7 +41,7 @@ class Patience:
     attempts: int = 5
     delay: float = 0.5
     seconds: float = 120.0
-    hide: Sequence[str] = ()
+    hide: Sequence[str] = attrs.field(default=(), repr=False)
     kinds: Sequence[str] | None = None
 
     def placed(self, error: StoreError) -> StoreError:
@@ -68,8 +68,6 @@ class Patience:
         Raises:
             StoreError: the last attempt's.
         """
-        from tenacity import Retrying, retry_if_exception, stop_after_attempt
-
         started, attempts = time.monotonic(), 0
 
         def once() -> R:
@@ -85,8 +83,31 @@ class Patience:
                     raise
                 raise self.placed(told) from error
 
-        def again(error: BaseException) -> bool:
-            return isinstance(error, StoreError) and (error.passing if self.kinds is None else error.kind in self.kinds)
+        try:
+            return once()
+        except StoreError as error:
+            if not self._again(error):
+                raise
+            first = error
+        try:
+            return self._retried(first, once, started, instance)
+        except StoreError as error:
+            error.attempts = attempts
+            raise
+
+    def _again(self, error: BaseException) -> bool:
+        return isinstance(error, StoreError) and (error.passing if self.kinds is None else error.kind in self.kinds)
+
+    def _retried(self, first: StoreError, once: Callable[[], R], started: float, instance: Instance | None) -> R:
+        """All attempts but the first, whose error is known: most calls need no others, and none of what is made here."""
+        from tenacity import Retrying, retry_if_exception, stop_after_attempt
+
+        known = [first]
+
+        def attempt() -> R:
+            if known:
+                raise known.pop()
+            return once()
 
         def wait(state: Any) -> float:
             told = state.outcome.exception()
@@ -111,14 +132,8 @@ class Patience:
                 time.sleep(min(SLICE, left))
 
         last_attempt = stop_after_attempt(self.attempts)
-        retrying = Retrying(
-            stop=stop, wait=wait, retry=retry_if_exception(again), before_sleep=before_sleep, sleep=sleep, reraise=True
-        )
-        try:
-            return retrying(once)
-        except StoreError as error:
-            error.attempts = attempts
-            raise
+        retry = retry_if_exception(self._again)
+        return Retrying(stop=stop, wait=wait, retry=retry, before_sleep=before_sleep, sleep=sleep, reraise=True)(attempt)
 
 
 class Patient(VectorStore):

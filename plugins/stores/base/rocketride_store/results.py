@@ -8,12 +8,12 @@ from typing import Any
 
 import attrs
 
-from rocketride_core import Document
+from rocketride_core import Document, Question
 
 from .backend import VectorStore, chunk_key
 from .filters import Condition, Request, Where
 
-__all__ = ["Found", "expanded"]
+__all__ = ["Found", "expanded", "with_documents"]
 
 
 class Found:
@@ -81,3 +81,13 @@ def _joined(
             chunks = sorted(store.select(where), key=chunk_key)
             out[key] = attrs.evolve(document, text="\n".join(chunk.text for chunk in chunks)) if chunks else document
     return list(out.values())
+
+
+def with_documents(question: Question, found: Sequence[Document]) -> Question:
+    """The question with what was found for it; a question that found nothing stays as it is."""
+    if not found:
+        return question
+    listed = question.filter.get("objectIds") or ()
+    known = [str(id) for id in (listed if isinstance(listed, (list, tuple)) else [listed])]
+    ids = dict.fromkeys([*known, *(chunk_key(document)[0] for document in found)])
+    return attrs.evolve(question, documents=tuple(found), filter={**question.filter, "objectIds": [id for id in ids if id]})

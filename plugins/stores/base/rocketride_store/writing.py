@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-import json
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from itertools import islice
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -14,7 +14,7 @@ import attrs
 
 from rocketride_core import Document, Embedder, Entry, Instance
 
-from .backend import VectorStore, chunk_uuid
+from .backend import VectorStore, chunk_id
 from .errors import StoreError
 from .filters import Where
 from .keeper import Keeper
@@ -23,6 +23,7 @@ __all__ = ["BATCH", "Pending", "Writer"]
 
 BATCH = 500
 SLICE = 0.05
+OBJECTS = 100  # objects whose chunks are asked for at once
 
 
 @attrs.define
@@ -99,9 +100,10 @@ class Writer:
         numbers = self.pending.numbers
         with _one_at_a_time([f"{self.collection}/{id}" for id in numbers], self.instance):
             self.write()
-            for id, told in numbers.items():
-                current = {chunk_uuid(Document("", {"objectId": id, "chunkId": number})) for number in told.taken}
-                self.store.delete([one for one in self.store.ids(Where.object(id)) if one not in current])
+            for some in batched(numbers, OBJECTS):
+                current = {chunk_id(id, number) for id in some for number in numbers[id].taken}
+                there = self.store.ids(Where().and_in("objectId", some))
+                self.store.delete([one for one in there if one not in current])
         return sum(len(told.taken) for told in numbers.values())
 
     def _embedded(self, documents: Sequence[Document]) -> Sequence[Document]:
@@ -134,6 +136,8 @@ class Writer:
 
 def _storable(text: str) -> str:
     """The text without what databases refuse: NUL characters, and halves of surrogate pairs, both of which parsers produce."""
+    if text.isascii() and "\x00" not in text:
+        return text
     if "\x00" in text:
         text = text.replace("\x00", "\ufffd")
     try:
@@ -144,9 +148,31 @@ def _storable(text: str) -> str:
 
 
 def _bytes(document: Document) -> int:
-    metadata: Mapping[str, Any] = document.metadata
     vector = 0 if document.embedding is None else document.embedding.nbytes
-    return len(document.text.encode()) + vector + len(json.dumps(metadata, default=str))
+    return vector + _weight(document.text) + _weight(document.metadata)
+
+
+_PLAIN = (int, bool, float, type(None))
+
+
+def _weight(value: Any) -> int:
+    """About the bytes of a JSON value, for a tenth of the time that writing it takes."""
+    if type(value) in _PLAIN:
+        return 8
+    if isinstance(value, str):
+        return len(value) + 2 if value.isascii() else len(value.encode()) + 2
+    if isinstance(value, Mapping):
+        return sum(len(key) + 4 + _weight(one) for key, one in value.items())
+    if isinstance(value, Sequence):
+        return sum(2 + _weight(one) for one in value)
+    return 8
+
+
+def batched(keys: Iterable[str], size: int) -> Iterator[list[str]]:
+    """The keys in lists of at most `size`."""
+    rest = iter(keys)
+    while some := list(islice(rest, size)):
+        yield some
 
 
 _writers: WeakValueDictionary[str, Any] = WeakValueDictionary()

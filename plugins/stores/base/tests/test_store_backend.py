@@ -3,12 +3,25 @@
 
 from __future__ import annotations
 
+import uuid
 from pathlib import Path
 
 import pytest
 
 from rocketride_core import Document
-from rocketride_store import Condition, InMemory, Request, VectorStore, Where, chunk_key, chunk_uuid, flat, from_flat, similarity
+from rocketride_store import (
+    Condition,
+    InMemory,
+    Request,
+    VectorStore,
+    Where,
+    chunk_id,
+    chunk_key,
+    chunk_uuid,
+    flat,
+    from_flat,
+    similarity,
+)
 from rocketride_store.testing import StoreSuite, chunk
 
 
@@ -28,6 +41,7 @@ def test_similarities() -> None:
 
 def test_chunk_ids_are_stable_and_differ() -> None:
     assert chunk_uuid(chunk("a", 1, "x")) == chunk_uuid(chunk("a", 1, "other", at=50)) == "739f8dd2-a2b2-56c7-9d6c-a94b8953c610"
+    assert chunk_id("ü#1", 12) == str(uuid.uuid5(uuid.UUID("6f0cf2c6-33c5-5c6e-9b3a-0e6f1d2a7b54"), "ü#1#12"))
     assert len({chunk_uuid(chunk(object_id, number)) for object_id in ("a", "b", "a#1") for number in range(12)}) == 36
 
 

@@ -55,8 +55,7 @@ def test_the_last_error_is_told_with_all_names_and_no_secret() -> None:
     with pytest.raises(StoreError) as caught:
         Patient(store, QUICK).ids(Where())
     assert str(caught.value) == (
-        "store_1: Qdrant cannot be reached at localhost:6333; is it running, and is its address right?: "
-        "refused: key *** (asked 3 times)"
+        "Qdrant cannot be reached at localhost:6333; is it running, and is its address right?: refused: key *** (asked 3 times)"
     )
     assert isinstance(caught.value.__cause__, ConnectionRefusedError)
 
@@ -64,7 +63,7 @@ def test_the_last_error_is_told_with_all_names_and_no_secret() -> None:
 @pytest.mark.parametrize("kind", ["authentication", "permission", "version", "not-found", "invalid", "not-confirmed", "mismatch"])
 def test_what_does_not_pass_is_raised_at_once(kind: Kind) -> None:
     store = Failing(StoreError(kind))
-    with pytest.raises(StoreError, match="store_1: "):
+    with pytest.raises(StoreError, match="Qdrant|This does not fit"):
         Patient(store, QUICK).ids(Where())
     assert store.calls == 1
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
@@ -381,9 +382,9 @@ def probed(database: VectorStore, **config: Any) -> list[str]:
 def test_a_probe_says_what_is_wrong_and_nothing_when_all_is_well() -> None:
     assert probed(Sick()) == []
     assert probed(Sick(ConnectionRefusedError("refused"))) == [
-        "store: Kept cannot be reached at nowhere:1; is it running, and is its address right?: refused"
+        "Kept cannot be reached at nowhere:1; is it running, and is its address right?: refused"
     ]
-    assert probed(Sick(by_status(401))) == ["store: Kept refused the key or password of the config (HTTP 401)"]
+    assert probed(Sick(by_status(401))) == ["Kept refused the key or password of the config (HTTP 401)"]
     made = InMemory("c")
     made.create(Collection("c", 3, "m", "l2"))
     [told] = probed(made)
@@ -395,3 +396,22 @@ def test_what_a_store_is_is_added_to_its_spec() -> None:
     assert list(Kept.spec.categories) == ["store", "tool"]
     assert Kept.spec.stores
     assert EMBEDDING in Kept.spec.needs
+
+
+def test_a_cancelled_entry_does_not_wait_for_a_server_that_is_away() -> None:
+    """A wait of half a minute ends with the entry's time limit, and each attempt is told."""
+
+    class Away(InMemory):
+        def upsert(self, documents: Sequence[Document], /) -> None:
+            raise ConnectionResetError("gone")
+
+    Kept.database = Away("c")
+    with node_harness(Kept, config={"retryDelay": 0.05, "maxAttempts": 1000, "maxTime": 60}) as harness:
+        started = time.monotonic()
+        outputs = harness.run({"documents": [pieces("a", 1, "x")]}, timeout=0.4, check=False)
+        assert time.monotonic() - started < 5
+    assert outputs.error is not None
+    told = [event.data for event in outputs.events if event.kind == "retry"]
+    assert [data["attempt"] for data in told] == list(range(1, len(told) + 1))
+    assert len(told) >= 2
+    assert "cannot be reached at nowhere:1" in str(told[0]["error"])

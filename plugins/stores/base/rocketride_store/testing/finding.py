@@ -22,6 +22,7 @@ FILTERS: Mapping[str, tuple[Mapping[str, Any], list[tuple[str, int]]]] = {
     "nulls": ({"objectIds": None, "parent": None}, [("a", 0), ("a", 1), ("a", 2), ("b'%_", 0), ("c", 0)]),
     "deleted too": ({"isDeleted": True}, [("a", 0), ("a", 1), ("a", 2), ("b'%_", 0), ("c", 0), ("gone", 0)]),
     "objects": ({"objectIds": ["b'%_", "gone"]}, [("b'%_", 0)]),
+    "one of them twice": ({"objectIds": ["c", "c"], "chunkIds": [0, 0]}, [("c", 0)]),
     "an object": ({"objectIds": "a"}, [("a", 0), ("a", 1), ("a", 2)]),
     "chunks": ({"chunkIds": [0, 2]}, [("a", 0), ("a", 2), ("b'%_", 0), ("c", 0)]),
     "from": ({"minChunkId": 1}, [("a", 1), ("a", 2)]),
