@@ -110,8 +110,8 @@ class Postgres(StoreNode[PostgresConfig]):
         config = self.config
         if config.host == PLACEHOLDER and not config.uri:
             raise ValueError(f'{self.id} has no host; write "host" in its config, or "uri"')
-        if not 0 < len(config.schema.encode()) <= LONGEST_NAME or "\0" in config.schema:
-            raise ValueError(f"{self.id} cannot use the schema {config.schema!r}: a name has 1 to {LONGEST_NAME} bytes")
+        if not 0 < len(config.schema.encode()) <= LONGEST_NAME or {"\0", "%"} & {*config.schema}:
+            raise ValueError(f"{self.id} cannot use the schema {config.schema!r}: it takes 1 to {LONGEST_NAME} bytes, and no %")
         from .backend import PostgresStore
         from .connections import Connections, conninfo
 

@@ -103,23 +103,24 @@ def conditions(where: Where, words: Sequence[str] = ()) -> tuple[sql.Composable,
 
 
 def _condition(one: Condition) -> tuple[sql.Composable, list[Any]]:
-    field = sql.SQL("metadata->{}").format(sql.Literal(one.key))
     given = list(one.value) if one.operator == "in" else [one.value]
     # What jsonb cannot hold is equal to nothing there.
     told = [json.dumps(value, ensure_ascii=False) for value in given if _kept(value)]
-    if not told:
+    if not told or not _kept(one.key):
         return sql.SQL("true" if one.operator == "ne" else "false"), []
     if one.operator == "ne":
-        return sql.SQL("{} IS DISTINCT FROM %s::jsonb").format(field), told
+        return sql.SQL("metadata->%s IS DISTINCT FROM %s::jsonb"), [one.key, *told]
     if one.operator in ("ge", "le"):
         sign = sql.SQL(">=" if one.operator == "ge" else "<=")
-        same = sql.SQL("({} {} %s::jsonb AND jsonb_typeof({}) = jsonb_typeof(%s::jsonb))").format(field, sign, field)
-        return same, [*told, *told]
-    equal = sql.SQL("{} = ANY(%s::jsonb[])").format(field)
+        same = sql.SQL("(metadata->%s {} %s::jsonb AND jsonb_typeof(metadata->%s) = jsonb_typeof(%s::jsonb))").format(sign)
+        return same, [one.key, *told, one.key, *told]
+    equal = sql.SQL("metadata->%s = ANY(%s::jsonb[])")
     if one.key not in INDEXED:
-        return equal, [told]
-    hashed = sql.SQL("jsonb_hash_extended({}, 0) = ANY(ARRAY(SELECT jsonb_hash_extended(v, 0) FROM unnest(%s::jsonb[]) AS v))")
-    return sql.SQL("({} AND {})").format(hashed.format(field), equal), [told, told]
+        return equal, [one.key, told]
+    hashed = sql.SQL(
+        "jsonb_hash_extended(metadata->{}, 0) = ANY(ARRAY(SELECT jsonb_hash_extended(v, 0) FROM unnest(%s::jsonb[]) AS v))"
+    ).format(sql.Literal(one.key))
+    return sql.SQL("({} AND {})").format(hashed, equal), [told, one.key, told]
 
 
 def pattern(word: str) -> str:

@@ -157,7 +157,8 @@ def _foreign(link: Link, vectors: Extension, bare: Collection, target: sql.Compo
         part
         for lower, column in names.items()
         if lower not in _NO_METADATA
-        for part in (sql.Literal(known.get(lower, column)), sql.Identifier(column))
+        # Statements with values take %% for %.
+        for part in (sql.Literal(known.get(lower, column).replace("%", "%%")), sql.Identifier(column.replace("%", "%%")))
     ]
     source = sql.SQL(
         "(SELECT id::text AS id, content, embedding, jsonb_strip_nulls(jsonb_build_object({})) AS metadata, 'Document' AS kind, "

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import pwd
 import shutil
@@ -57,15 +58,24 @@ class Postgres:
             return list(cursor.fetchall()) if cursor.description else []
 
     def config(self, **more: Any) -> dict[str, Any]:
-        return {
-            "host": self.host,
-            "port": self.port,
-            "user": self.user,
-            "password": self.password,
-            "database": self.database,
-            "score": 0,
-            **more,
-        }
+        """Of a node; `more` counts in place of what it says."""
+        place = {"host": self.host, "port": self.port, "user": self.user, "password": self.password, "database": self.database}
+        return {**place, "score": 0, **more}
+
+    def store(self, schema: str, name: str = "suite", *, timeout: float = 20.0, index: str = "none", **place: Any) -> Any:
+        """A backend; `place` is libpq's parameters, in place of this server's."""
+        from rocketride_store_postgres.backend import PostgresStore
+        from rocketride_store_postgres.connections import Connections, conninfo
+
+        own = {"host": self.host, "port": self.port, "user": self.user, "password": self.password, "dbname": self.database}
+        told = conninfo("", {**own, **place}, connect_timeout=5, timeout=timeout)
+        return PostgresStore(Connections(told, timeout=timeout), schema, name, index=index)
+
+    def schema(self, seed: object) -> str:
+        """A schema for each seed, made where it does not exist."""
+        name = f"s_{hashlib.sha256(str(seed).encode()).hexdigest()[:20]}"
+        self.do(f"CREATE SCHEMA IF NOT EXISTS {name}")
+        return name
 
 
 def _from_url(url: str) -> Postgres:
@@ -146,3 +156,9 @@ def postgres(server: Postgres) -> Iterator[Postgres]:
     finally:
         with server.connect() as connection:
             connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def schema(postgres: Postgres, tmp_path: Path) -> str:
+    """An empty schema."""
+    return postgres.schema(tmp_path)
