@@ -27,11 +27,15 @@ __all__ = ["FolderClient"]
 
 @attrs.define
 class _Open:
-    """A shard that is open in this process, and by how many clients."""
+    """A shard that is open in this process, by how many clients, and what it was told since it was last flushed."""
 
     shard: Any
     users: int = 0
+    updates: int = 0
 
+
+# Writes between two flushes: the log of a shard grows until then.
+_FLUSH = 50
 
 _opening = threading.Lock()
 _open: dict[Path, _Open] = {}
@@ -89,7 +93,7 @@ class FolderClient:
         self._edge: Any = qdrant_edge
         self._bool = bool_
         self._folder = folder.absolute()
-        self._mine: dict[str, Any] = {}
+        self._mine: dict[str, _Open] = {}
 
     def info(self) -> _About:
         return _About(version("qdrant-edge-py"))
@@ -208,13 +212,19 @@ class FolderClient:
                     with _said(self._folder):
                         _open[place] = _Open(self._edge.EdgeShard.load(str(place)))
                 _open[place].users += 1
-                self._mine[name] = _open[place].shard
-            return self._mine[name]
+                self._mine[name] = _open[place]
+            return self._mine[name].shard
 
     def _update(self, name: str, operation: Any) -> _Result:
         shard = self._shard(name)
         with _said():
             shard.update(operation)
+            with _opening:
+                shared = self._mine[name]
+                shared.updates = (shared.updates + 1) % _FLUSH
+                full = shared.updates == 0
+            if full:
+                shard.flush()
         return _Result()
 
     def _filter(self, given: models.Filter) -> Any:

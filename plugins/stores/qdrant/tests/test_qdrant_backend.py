@@ -1,12 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Qdrant passes the suite of backends: in memory, in a folder, by REST and by gRPC; what others put into a collection is understood."""
+"""Qdrant passes the suite of backends: in memory, by REST and by gRPC; what others put into a collection is understood."""
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -31,24 +27,12 @@ def opened(double: Any, how: str = "rest", name: str = "suite", *, timeout: int 
     return QdrantStore(client, name, kind="server", **options)
 
 
-def in_folder(folder: Path, **options: Any) -> VectorStore:
-    from rocketride_store_qdrant.backend import QdrantStore
-    from rocketride_store_qdrant.opening import embedded
-
-    return QdrantStore(embedded(folder), "suite", kind="folder", **options)
-
-
 class TestMemory(StoreSuite):
     def make(self, folder: Path) -> VectorStore:
         from rocketride_store_qdrant.backend import QdrantStore
         from rocketride_store_qdrant.opening import in_memory
 
         return QdrantStore(in_memory(), "suite", kind="memory")
-
-
-class TestFolder(StoreSuite):
-    def make(self, folder: Path) -> VectorStore:
-        return in_folder(folder)
 
 
 class TestRest(StoreSuite):
@@ -220,69 +204,20 @@ def test_the_key_is_sent_and_a_wrong_one_is_an_error_without_it(double: Any, how
     wrong.close()
 
 
-@pytest.mark.slow
-def test_a_folder_outlives_a_kill(tmp_path: Path) -> None:
-    program = (
-        "import os, signal, sys; from pathlib import Path; from rocketride_store import Collection\n"
-        "from rocketride_store.testing import chunk\n"
-        "from rocketride_store_qdrant.backend import QdrantStore\n"
-        "from rocketride_store_qdrant.opening import embedded\n"
-        "store = QdrantStore(embedded(Path(sys.argv[1])), 'suite', kind='folder')\n"
-        "store.create(Collection('suite', 3, 'model-a'))\n"
-        "store.upsert([chunk('a', number) for number in range(300)])\n"
-        "os.kill(os.getpid(), signal.SIGKILL)\n"
-    )
-    ended = subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=False, env=os.environ)
-    assert ended.returncode == -signal.SIGKILL
-    store = in_folder(tmp_path)
-    assert store.collection() == FIRST
-    assert len(store.ids(Where())) == 300
-    store.close()
-
-
-def test_two_processes_on_one_folder_are_one_clear_error(tmp_path: Path) -> None:
-    store = in_folder(tmp_path)
+def test_an_approximate_search_says_so_and_finds(double: Any, how: str) -> None:
+    store = opened(double, how, exact=False)
+    assert not store.capabilities.exact
     store.create(FIRST)
+    store.upsert([chunk("a", 0), chunk("b", 0, at=60)])
+    assert [chunk_key(found) for found in store.search(vector(1, 0, 0), Where(), 2)] == [("a", 0), ("b", 0)]
     store.close()
-    program = (
-        "import sys, qdrant_edge; held = qdrant_edge.EdgeShard.load(sys.argv[1]); print('held', flush=True); sys.stdin.read()"
-    )
-    command = [sys.executable, "-c", program, str(tmp_path / "collections" / "suite")]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
-        assert other.stdout is not None
-        assert other.stdout.readline() == b"held\n"
-        store = in_folder(tmp_path)
-        with pytest.raises(StoreError) as caught:
-            store.collection()
-        assert str(caught.value).startswith(f"The folder {tmp_path} is in use by another process; run a Qdrant server")
-        other.communicate()
-    assert store.collection() == FIRST
-    store.close()
+    [query] = [asked for asked in double.engine.requests if asked["method"] == "query"]
+    assert query["exact"] is False
 
 
-def test_a_folder_that_cannot_be_made_is_an_error(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    store = in_folder(tmp_path / "file")
-    with pytest.raises(StoreError, match="Not a directory"):
-        store.create(FIRST)
-
-
-def test_without_its_engine_a_folder_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "qdrant_edge", None)
-    with pytest.raises(StoreError, match=r"pip install 'rocketride-store-qdrant\[embedded\]'"):
-        in_folder(tmp_path)
-
-
-def test_a_thousand_points_do_not_take_seconds(tmp_path: Path) -> None:
-    """The path mode of qdrant-client takes 9 s for them."""
-    import time
-
-    from rocketride_store_qdrant.points import point  # noqa: F401  (imports are not measured)
-
-    store = in_folder(tmp_path)
+def test_by_default_a_search_is_exact(double: Any, how: str) -> None:
+    store = opened(double, how)
     store.create(FIRST)
-    started = time.process_time(), time.monotonic()
-    for start in (0, 500):
-        store.upsert([chunk("a", number) for number in range(start, start + 500)])
-    assert time.monotonic() - started[1] < 4
+    store.search(vector(1, 0, 0), Where(), 2)
+    assert double.engine.requests[-1]["exact"] is True
     store.close()

@@ -64,7 +64,7 @@ def test_a_batch_that_was_reset_is_written_again(store: VectorStore, proxy: Faul
 
 def test_a_connection_that_is_refused_is_one_error_after_all_attempts(store: VectorStore, proxy: FaultProxy) -> None:
     proxy.refuse()
-    with pytest.raises(StoreError, match=r"store: Qdrant cannot be reached at there.*asked 3 times") as caught:
+    with pytest.raises(StoreError, match=r"Qdrant cannot be reached at there.*asked 3 times") as caught:
         store.upsert(CHUNKS)
     assert caught.value.kind == "connection"
     proxy.accept()

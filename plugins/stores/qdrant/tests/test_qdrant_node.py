@@ -157,7 +157,7 @@ def test_a_key_that_the_server_refuses(double: Any) -> None:
 
 def test_a_server_that_is_not_there_fails_when_the_pipeline_is_loaded() -> None:
     config = {"profile": "local", "local": {"host": "127.0.0.1", "port": 1}}
-    with pytest.raises(RunError, match=r"store: Qdrant cannot be reached at 127.0.0.1:1; is it running") as caught, load(config):
+    with pytest.raises(RunError, match=r"Qdrant cannot be reached at 127.0.0.1:1; is it running") as caught, load(config):
         pass
     assert caught.value.component == "store"
 

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: MIT
+"""Qdrant in a folder passes the suite of backends, outlives a kill, and is fast; a second process is told."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rocketride_store import Collection, StoreError, VectorStore, Where, chunk_key
+from rocketride_store.testing import StoreSuite, chunk, vector
+
+FIRST = Collection("suite", 3, "model-a")
+
+
+def in_folder(folder: Path, **options: Any) -> VectorStore:
+    from rocketride_store_qdrant.backend import QdrantStore
+    from rocketride_store_qdrant.opening import embedded
+
+    return QdrantStore(embedded(folder), "suite", kind="folder", **options)
+
+
+class TestFolder(StoreSuite):
+    @pytest.fixture(autouse=True)
+    def _in_memory(self, tmp_path: Path) -> Iterator[None]:
+        """The engine waits for the disk at each creation: where there is one, a file system in memory saves a minute."""
+        fast = Path("/dev/shm")
+        with tempfile.TemporaryDirectory(dir=fast if os.access(fast, os.W_OK) else tmp_path) as place:
+            self.place = Path(place)
+            yield
+
+    def make(self, folder: Path) -> VectorStore:
+        return in_folder(self.place)
+
+
+@pytest.mark.slow
+def test_a_folder_outlives_a_kill(tmp_path: Path) -> None:
+    program = (
+        "import os, signal, sys; from array import array; from pathlib import Path\n"
+        "from rocketride_core import Document\n"
+        "from rocketride_store import Collection\n"
+        "from rocketride_store_qdrant.backend import QdrantStore\n"
+        "from rocketride_store_qdrant.opening import embedded\n"
+        "store = QdrantStore(embedded(Path(sys.argv[1])), 'suite', kind='folder')\n"
+        "store.create(Collection('suite', 3, 'model-a'))\n"
+        "vector = memoryview(array('f', [1, 0, 0]))\n"
+        "store.upsert([Document('text', {'objectId': 'a', 'chunkId': number}, vector) for number in range(300)])\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", program, str(tmp_path)], check=False, env=os.environ)
+    assert ended.returncode == -signal.SIGKILL
+    store = in_folder(tmp_path)
+    assert store.collection() == FIRST
+    assert len(store.ids(Where())) == 300
+    store.close()
+
+
+def test_two_processes_on_one_folder_are_one_clear_error(tmp_path: Path) -> None:
+    store = in_folder(tmp_path)
+    store.create(FIRST)
+    store.close()
+    program = (
+        "import sys, qdrant_edge; held = qdrant_edge.EdgeShard.load(sys.argv[1]); print('held', flush=True); sys.stdin.read()"
+    )
+    command = [sys.executable, "-c", program, str(tmp_path / "collections" / "suite")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == b"held\n"
+        store = in_folder(tmp_path)
+        with pytest.raises(StoreError) as caught:
+            store.collection()
+        assert str(caught.value).startswith(f"The folder {tmp_path} is in use by another process; run a Qdrant server")
+        other.communicate()
+    assert store.collection() == FIRST
+    store.close()
+
+
+def test_a_folder_that_cannot_be_made_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    store = in_folder(tmp_path / "file")
+    with pytest.raises(StoreError, match="Not a directory"):
+        store.create(FIRST)
+
+
+def test_without_its_engine_a_folder_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "qdrant_edge", None)
+    with pytest.raises(StoreError, match=r"pip install 'rocketride-store-qdrant\[embedded\]'"):
+        in_folder(tmp_path)
+
+
+def test_a_thousand_points_do_not_take_seconds(tmp_path: Path) -> None:
+    """The path mode of qdrant-client takes 9 s for them."""
+    store = in_folder(tmp_path)
+    store.create(FIRST)
+    started = time.monotonic()
+    for start in (0, 500):
+        store.upsert([chunk("a", number) for number in range(start, start + 500)])
+    assert time.monotonic() - started < 4
+    store.close()
+
+
+class Counted:
+    """A shard that counts its flushes."""
+
+    def __init__(self, shard: Any) -> None:
+        self._shard, self.flushes = shard, 0
+
+    def flush(self) -> None:
+        self.flushes += 1
+        self._shard.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._shard, name)
+
+
+def test_a_folder_is_flushed_so_that_its_log_does_not_grow_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rocketride_store_qdrant.folder._FLUSH", 5)
+    store: Any = in_folder(tmp_path)
+    store.create(FIRST)
+    shared = store._client._mine["suite"]
+    shared.updates, shared.shard = 0, Counted(shared.shard)
+    for number in range(12):
+        store.upsert([chunk("a", number)])
+    assert shared.shard.flushes == 2
+    store.close()
+
+
+def test_an_approximate_search_says_so_and_finds(tmp_path: Path) -> None:
+    store = in_folder(tmp_path, exact=False)
+    assert not store.capabilities.exact
+    store.create(FIRST)
+    store.upsert([chunk("a", 0), chunk("b", 0, at=60)])
+    assert [chunk_key(found) for found in store.search(vector(1, 0, 0), Where(), 2)] == [("a", 0), ("b", 0)]
+    store.close()
