@@ -23,6 +23,12 @@ class Address:
     secure: bool
 
     @property
+    def in_the_open(self) -> bool:
+        """What is sent can be read on the way: it is not encrypted, and leaves this machine."""
+        local = self.host in ("localhost", "::1") or self.host.startswith("127.")
+        return not self.secure and not local
+
+    @property
     def url(self) -> str:
         return f"{'https' if self.secure else 'http'}://{_bracketed(self.host)}:{self.port}"
 

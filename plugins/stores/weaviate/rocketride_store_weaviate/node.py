@@ -4,11 +4,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from typing import Any
 
 import attrs
 
-from rocketride_core import NodeSpec, Profile, Secret, setting
+from rocketride_core import Component, Expansion, NodeSpec, Profile, Secret, hookimpl, setting
 from rocketride_store import StoreConfig, StoreNode, VectorStore
+from rocketride_store.probing import Findings
 
 from .address import address
 
@@ -39,6 +42,16 @@ class WeaviateConfig(StoreConfig):
     init_timeout: float = setting(
         30.0, ge=0.1, unit="s", title="Time limit of connecting", doc="For each check when the pipeline opens."
     )
+
+
+@attrs.frozen(kw_only=True)
+class _Sent:
+    """What of a config says where its key goes, before the rest is known to be right."""
+
+    mode: Any = setting("local")
+    host: Any = setting("localhost")
+    port: Any = setting(8080)
+    apikey: Any = setting("")
 
 
 class Weaviate(StoreNode[WeaviateConfig]):
@@ -72,9 +85,29 @@ class Weaviate(StoreNode[WeaviateConfig]):
     def name_rule(cls, name: str) -> str:
         return "" if re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,254}", name) else NAME_RULE
 
+    @classmethod
+    @hookimpl
+    def expand_component(cls, component: Component, context: Expansion) -> Sequence[Component] | None:
+        """As every store; a key that would travel in the open is a warning."""
+        sent = context.config(_Sent)
+        if sent.apikey and isinstance(sent.host, str) and isinstance(sent.port, int) and _in_the_open(sent):
+            context.problem(
+                "unencrypted-key",
+                f"the API key is sent unencrypted to {sent.host}",
+                hint="write https:// before the host where its server can do that",
+                severity="warning",
+            )
+        return super().expand_component(component, context)
+
     @property
     def address(self) -> str:
         return f"{self.config.host}:{self.config.port}" if "://" not in self.config.host else self.config.host
+
+    def inspect(self) -> Findings:
+        """As every store; to import the client takes a second or more, which is not the server's fault."""
+        from . import backend  # noqa: F401
+
+        return super().inspect()
 
     def connect(self) -> VectorStore:
         config = self.config
@@ -92,3 +125,10 @@ class Weaviate(StoreNode[WeaviateConfig]):
             insert=config.insert_timeout,
         )
         return WeaviateStore(client, config.collection)
+
+
+def _in_the_open(sent: _Sent) -> bool:
+    try:
+        return address(sent.mode, sent.host, sent.port).in_the_open
+    except ValueError:
+        return False  # said when the pipeline is loaded

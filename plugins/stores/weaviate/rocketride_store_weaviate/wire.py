@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+import threading
 from typing import Any
 
 import grpc  # type: ignore[import-untyped]
@@ -31,6 +32,7 @@ __all__ = ["MINIMUM", "explain", "opened"]
 MINIMUM = "1.27.0"  # the client refuses older servers
 _CHANNEL = [
     ("grpc.enable_http_proxy", 0),  # as the client's REST half, which looks at no environment
+    ("grpc.use_local_subchannel_pool", 1),  # else a new channel would take over the connection of the old one
     ("grpc.initial_reconnect_backoff_ms", 200),
     ("grpc.max_reconnect_backoff_ms", 5000),
 ]
@@ -90,9 +92,7 @@ def _client(where: Address, key: str, init: float, query: float, insert: float) 
             connection._ping_grpc("sync")
         except WeaviateGRPCUnavailableError as error:
             raise _no_grpc(where, error) from error
-        # The client repeats gRPC calls for a minute and throws away their status: neither is wanted here.
-        stub: Any = weaviate_pb2_grpc.WeaviateStub
-        connection._grpc_stub = stub(grpc.intercept_channel(connection._grpc_channel, _Plainly()))
+        _Plainly(connection).listen()
     except BaseException:
         client.close()
         raise
@@ -110,13 +110,38 @@ def _no_grpc(where: Address, error: Exception) -> StoreError:
 
 
 class _Plainly(grpc.UnaryUnaryClientInterceptor):  # type: ignore[misc]
-    """Raises what a call's status means, before the client sees it."""
+    """Raises what a call's status means, before the client sees it.
+
+    The client repeats calls for a minute and throws away their status: neither is wanted here. One of these serves one
+    channel. Where a call found no answer in time the next ones get a new channel: the old one's connection may be dead without
+    anybody having been told.
+    """
+
+    def __init__(self, connection: Any) -> None:
+        self._connection, self._lock, self._left = connection, threading.Lock(), False
+
+    def listen(self) -> None:
+        """Serve the connection's present channel."""
+        stub: Any = weaviate_pb2_grpc.WeaviateStub
+        self._connection._grpc_stub = stub(grpc.intercept_channel(self._connection._grpc_channel, self))
 
     def intercept_unary_unary(self, continuation: Any, details: Any, request: Any) -> Any:
         call = continuation(details, request)
         if isinstance(call, grpc.RpcError):
-            raise _by_code(call) from call
+            told = _by_code(call)
+            if told.kind == "timeout":
+                self._leave()
+            raise told from call
         return call
+
+    def _leave(self) -> None:
+        with self._lock:
+            if self._left or not self._connection.is_connected():
+                return
+            self._left = True
+            # The old channel closes when the last call on it has ended.
+            self._connection.open_connection_grpc("sync")
+            _Plainly(self._connection).listen()
 
 
 def _by_code(call: Any) -> StoreError:

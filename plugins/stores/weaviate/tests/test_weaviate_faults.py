@@ -6,6 +6,7 @@ from __future__ import annotations
 import socket
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import attrs
@@ -138,6 +139,21 @@ def test_a_stall_ends_at_the_time_limit(way: Way) -> None:
             stalling.clear()
         patient(store, attempts=6).upsert(MANY)
         assert complete(store)
+    finally:
+        store.close()
+
+
+def test_many_that_found_no_answer_share_one_new_connection(way: Way) -> None:
+    store = way.store(query=0.5)
+    try:
+        store.create(FIRST)
+        store.upsert(MANY)
+        before = way.grpc.connections
+        way.grpc.stall(times=1)
+        with ThreadPoolExecutor(8) as pool:
+            found = list(pool.map(lambda _: len(patient(store).search(vector(1, 0, 0), Where(), 3)), range(8)))
+        assert found == [3] * 8
+        assert way.grpc.connections == before + 1
     finally:
         store.close()
 

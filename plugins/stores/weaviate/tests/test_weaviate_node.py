@@ -32,7 +32,8 @@ from rocketride_core import (
     on,
 )
 from rocketride_core.testing import NodeSuite
-from rocketride_store.testing import chunk
+from rocketride_store import StoreError
+from rocketride_store.testing import FaultProxy, chunk
 from rocketride_store_weaviate import Weaviate, WeaviateConfig
 
 PLUGIN = Path(__file__).resolve().parents[1]
@@ -228,6 +229,98 @@ def test_a_cloud_of_ones_own_is_reached(double: Any) -> None:
     with load({"profile": "cloud", "cloud": cloud}) as pipeline:
         pipeline.run(Entry("a"), DOCUMENTS([document("a", 0, "near")])).checked()
         assert found(pipeline) == [("near", 1.0)]
+
+
+@pytest.mark.parametrize(
+    ("host", "port", "warned"),
+    [
+        ("box", 8080, True),
+        ("https://box", 8080, False),
+        ("box", 443, False),
+        ("localhost", 8080, False),
+        ("127.0.0.1", 80, False),
+    ],
+)
+def test_a_key_in_the_open_is_a_warning(host: str, port: int, warned: bool) -> None:
+    config = {"profile": "local", "local": {"host": host, "port": port, "apikey": "a-secret-key"}}
+    problems = Kernel(nodes=[Source, Weaviate, Sink]).check(pipe(config))
+    told = [(p.severity, p.message) for p in problems if p.code == "unencrypted-key"]
+    assert told == ([("warning", f"the API key is sent unencrypted to {host}")] if warned else [])
+    assert not any("a-secret-key" in str(problem) for problem in problems)
+
+
+def probed(config: dict[str, Any]) -> list[str]:
+    found = Kernel(nodes=[Source, Weaviate, Sink]).check(pipe(config), probe=True)
+    assert all(problem.component == "store" for problem in found)
+    return [problem.message for problem in found]
+
+
+def test_a_probe_says_what_is_wrong(double: Any) -> None:
+    assert probed(local(double)) == []
+    assert double.calls["Search"] == double.calls["POST schema"] == 0
+    with load(local(double, similarity="l2")) as pipeline:
+        pipeline.run(Entry("a"), DOCUMENTS([document("a", 0)])).checked()
+    [told] = probed(local(double))
+    assert "compares by l2 but the config says cosine" in told
+    double.key = "the-right-key"
+    [told] = probed(local(double, apikey="a-wrong-key"))
+    assert "refused the key" in told
+    assert "a-wrong-key" not in told
+    double.key, double.version = "", "1.20.0"
+    [told] = probed(local(double))
+    assert "Weaviate 1.20.0 is too old: 1.27.0 or newer is needed" in told
+    [told] = probed(local(double, port=1))
+    assert "cannot be reached at 127.0.0.1:1" in told
+
+
+def test_what_an_old_server_says_when_the_pipeline_is_loaded(double: Any) -> None:
+    double.version = "1.26.14"
+    with pytest.raises(RunError, match=r"store: Weaviate 1.26.14 is too old: 1.27.0 or newer is needed"), load(local(double)):
+        pass
+
+
+def test_a_server_that_is_not_there_fails_when_the_pipeline_is_loaded(double: Any) -> None:
+    with (
+        pytest.raises(RunError, match=r"store: Weaviate Vector Store cannot be reached at 127.0.0.1:1; is it running") as caught,
+        load(local(double, port=1)),
+    ):
+        pass
+    assert caught.value.component == "store"
+
+
+def test_a_server_that_is_about_to_be_ready_is_waited_for(double: Any) -> None:
+    double.not_ready = 2
+    with load(local(double)) as pipeline:
+        assert found(pipeline) == []
+
+
+@pytest.mark.parametrize("fault", ["cut", "lose", "stall"])
+def test_a_fault_in_the_middle_of_an_ingest_is_bridged(double: Any, fault: str) -> None:
+    with FaultProxy("127.0.0.1", double.grpc_port) as proxy:
+        config = local(double, grpc_port=proxy.port, insert_timeout=0.8)
+        with load(config) as pipeline:
+            pipeline.run(Entry("a"), DOCUMENTS([document("a", number) for number in range(5)])).checked()
+            getattr(proxy, fault)(b"a needle")
+            texts = ["a needle" if number == 510 else "hay " * 100 for number in range(620)]
+            pipeline.run(Entry("a"), DOCUMENTS([document("a", n, text) for n, text in enumerate(texts)])).checked()
+            assert proxy.hits == 1
+            assert len(found(pipeline, attrs.evolve(QUESTION, filter={"limit": 1000}))) == 620
+    assert len(double.objects["ROCKETRIDE"]) == 620
+
+
+def test_a_write_that_was_refused_fails_its_entry_and_nothing_else(double: Any) -> None:
+    with load(local(double)) as pipeline:
+        pipeline.run(Entry("a"), DOCUMENTS([document("a", 0, "good")])).checked()
+        double.refuse = {"bad": "store is read-only"}
+        error = pipeline.run(Entry("b"), DOCUMENTS([document("b", 0, "good"), document("b", 1, "bad")])).error
+        assert isinstance(error.__cause__, StoreError)
+        assert (error.__cause__.kind, error.__cause__.attempts) == ("not-confirmed", 1)
+        assert "did not confirm a write; what it was to write may be missing: 1 of 2 chunks: b#1: store is read-only" in str(
+            error
+        )
+        double.refuse = {}
+        pipeline.run(Entry("b"), DOCUMENTS([document("b", 0, "good"), document("b", 1, "bad")])).checked()
+        assert len(found(pipeline)) == 3
 
 
 @pytest.mark.parametrize(
