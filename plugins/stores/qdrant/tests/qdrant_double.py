@@ -16,7 +16,7 @@ from http.server import ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
 
-import grpc
+import grpc  # type: ignore[import-untyped]
 from qdrant_double_engine import Engine
 from qdrant_double_grpc import services
 from qdrant_double_rest import Rest

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import grpc as transport
+import grpc as transport  # type: ignore[import-untyped]
 from qdrant_client import grpc, models
 from qdrant_client.conversions.conversion import GrpcToRest, RestToGrpc
 from qdrant_double_engine import NO_KEY, Engine, Refused
@@ -60,11 +60,12 @@ def services(engine: Engine) -> Iterator[Any]:
         )
 
     def query(request: Any, _: Any) -> Any:
+        asked: Any = GrpcToRest.convert_query(request.query)
         points = engine(
             "query",
             request.collection_name,
             exact=request.params.exact if request.HasField("params") else None,
-            query=GrpcToRest.convert_query(request.query).nearest,
+            query=asked.nearest,
             query_filter=GrpcToRest.convert_filter(request.filter) if request.HasField("filter") else None,
             limit=request.limit,
             with_payload=GrpcToRest.convert_with_payload_interface(request.with_payload),
@@ -98,7 +99,7 @@ def services(engine: Engine) -> Iterator[Any]:
     def health(r: Any, _: Any) -> Any:
         return grpc.HealthCheckReply(title="double of a qdrant", version=engine.version)
 
-    calls = {
+    calls: dict[str, dict[str, Any]] = {
         "qdrant.Qdrant": {"HealthCheck": (health, grpc.HealthCheckRequest)},
         "qdrant.Collections": {
             "Create": (make, grpc.CreateCollection),

@@ -62,7 +62,7 @@ def test_a_collection_of_rocketride_is_read_and_ours_looks_the_same(double: Any,
     old = double.engine
     old("make", "suite", vectors=models.VectorParams(size=3, distance=models.Distance.COSINE))
     hidden = {"objectId": "schema", "chunkId": 0, "isDeleted": True, "vectorSize": 3, "modelName": "miniLM"}
-    theirs = {"objectId": "a", "chunkId": 0, "isDeleted": False}
+    theirs: dict[str, Any] = {"objectId": "a", "chunkId": 0, "isDeleted": False}
     points = [
         models.PointStruct(id="00000000-0000-4000-8000-000000000001", vector=[0.0] * 3, payload={"content": "", "meta": hidden}),
         models.PointStruct(
@@ -94,7 +94,8 @@ def test_a_collection_of_others_has_a_size_and_no_model(double: Any) -> None:
     double.engine("upsert", "suite", points=[point])
     assert store.collection() == Collection("suite", 2, "", "ip")
     [found] = store.search(vector(1, 0), Where(), 3)
-    assert (found.text, found.score) == ("", pytest.approx(0.880797, abs=1e-5))
+    assert found.text == ""
+    assert found.score == pytest.approx(0.880797, abs=1e-5)
     store.close()
 
 
@@ -136,7 +137,7 @@ def test_every_key_that_is_filtered_by_has_an_index(double: Any, how: str) -> No
     asked, indexes = double.engine.asked, double.engine.indexes["suite"]
     assert asked == set(indexes)
     assert indexes["content"] == models.TextIndexParams(
-        type="text", tokenizer="word", min_token_len=2, max_token_len=15, lowercase=True
+        type=models.TextIndexType.TEXT, tokenizer=models.TokenizerType.WORD, min_token_len=2, max_token_len=15, lowercase=True
     )
     store.close()
 
@@ -197,7 +198,7 @@ def test_the_key_is_sent_and_a_wrong_one_is_an_error_without_it(double: Any, how
     wrong = opened(double, how, key="wrong-key")
     with pytest.raises(Exception, match=r".") as caught:
         wrong.about()
-    told = wrong.explain(caught.value)  # type: ignore[arg-type]
+    told = wrong.explain(caught.value)
     assert told is not None
     assert told.kind == "authentication"
     assert "wrong-key" not in str(told)

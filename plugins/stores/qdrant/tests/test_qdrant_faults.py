@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import grpc
+import grpc  # type: ignore[import-untyped]
 import httpx
 import pytest
 from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
@@ -135,7 +135,7 @@ def test_many_creators_agree(double: Any, how: str) -> None:
     assert double.engine.calls["index"] == 11
 
 
-class Said(grpc.RpcError):
+class Said(grpc.RpcError):  # type: ignore[misc]
     def __init__(self, code: grpc.StatusCode) -> None:
         self._code = code
 

@@ -146,6 +146,15 @@ def test_an_old_server_is_refused_with_both_versions(double: Any) -> None:
         pass
 
 
+def test_a_probe_says_what_is_wrong_and_nothing_where_all_is_well(double: Any) -> None:
+    kernel = Kernel(nodes=[Source, Qdrant, Sink])
+    assert [p for p in kernel.check(pipe(served(double)), probe=True) if p.code == "probe-failed"] == []
+    double.engine.key = "the-right-one"
+    [problem] = [p for p in kernel.check(pipe(served(double)), probe=True) if p.code == "probe-failed"]
+    assert (problem.component, "refused the key" in problem.message) == ("store", True)
+    assert double.engine.calls.keys() <= {"exists"}  # it looks, and writes nothing
+
+
 def test_a_key_that_the_server_refuses(double: Any) -> None:
     double.engine.key = "the-right-one"
     with pytest.raises(RunError, match="refused the key") as caught, load(served(double, apikey="the-wrong-one")):
