@@ -4,17 +4,13 @@
 from __future__ import annotations
 
 import json
-import threading
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any, ClassVar
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import chromadb
-import httpx
 import numpy as np
-from chromadb.api import ClientAPI
-from chromadb.config import Settings
-from chromadb.errors import ChromaError, NotFoundError
+from chromadb.api.client import Client
+from chromadb.errors import NotFoundError
 
 from rocketride_core import Document
 from rocketride_store import (
@@ -25,100 +21,46 @@ from rocketride_store import (
     StoreError,
     VectorStore,
     Where,
-    by_status,
+    chunk_key,
     chunk_uuid,
     flat,
     from_flat,
     similarities,
     similarity,
-    transport,
 )
 
-__all__ = ["ChromaStore", "embedded", "server"]
+from .opening import OLDEST, embedded, explain, in_memory, server
 
-# chromadb keeps one database per folder and process and counts its users, but does not lock that book-keeping.
-_opening = threading.Lock()
+__all__ = ["ChromaStore", "embedded", "in_memory", "server"]
+
 # More than a SQLite statement takes variables for; Chroma itself refuses batches over `get_max_batch_size()`.
 _IDS = 500
 _KEYS = "rocketride.keys"
 _FILTERED = ("nodeId", "parent", "name", "permissionId", "isDeleted", "isTable", "tableId", "rocketride.json", "rocketride.kind")
-_OLDEST = "1.0"
+# A server takes 40 MiB in a request; vectors grow by a third on their way, and texts by their escapes.
+_BYTES = 16 << 20
 # What RocketRide's own nodes leave in a collection: a hidden record with its vector size and model.
 _CONTROL = "schema"
-
-
-def embedded(folder: Path) -> ClientAPI:
-    """The database in a folder, which is made where it does not exist; one for all pipelines of the process."""
-    place = folder.absolute()
-    place.mkdir(parents=True, exist_ok=True)
-    with _opening:
-        return chromadb.PersistentClient(path=str(place.resolve()), settings=Settings(anonymized_telemetry=False))
-
-
-def server(host: str, port: int, headers: Mapping[str, str], tenant: str, database: str, *, timeout: float = 60.0) -> ClientAPI:
-    """A Chroma server; `timeout` in seconds.
-
-    Raises:
-        StoreError: nothing that can be used answers there.
-    """
-    scheme, _, bare = host.rpartition("://")
-    secure = scheme == "https" or (not scheme and port == 443)
-    bare = bare.rstrip("/")
-    settings = Settings(anonymized_telemetry=False)
-    # The client has no time limit while it connects, and cannot say that a server is too old.
-    _greeted(f"{'https' if secure else 'http'}://{bare}:{port}", headers, timeout)
-    try:
-        client = chromadb.HttpClient(bare, port, secure, dict(headers), settings, tenant, database)
-    except Exception as error:
-        raise explain(error) or StoreError("bad-reply", str(error)) from error
-    for session in _sessions(client):
-        session.timeout = timeout
-    return client
-
-
-def _greeted(url: str, headers: Mapping[str, str], timeout: float) -> None:
-    try:
-        with httpx.Client(headers=headers, timeout=timeout) as client:
-            reply = client.get(f"{url}/api/v2/heartbeat")
-            if reply.status_code in (404, 405, 410):
-                old = client.get(f"{url}/api/v1/version")
-                found = f"Chroma {old.json()}" if old.is_success else "what answers there"
-                raise StoreError(
-                    "version",
-                    sentence=f"{found} does not speak Chroma's API v2: Chroma {_OLDEST} or newer is needed; update the server",
-                )
-            reply.raise_for_status()
-    except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
-        raise explain(error) or StoreError("connection", str(error)) from error
-
-
-def explain(error: Exception) -> StoreError | None:
-    """What an exception of chromadb, or of httpx below it, means."""
-    if isinstance(error, ChromaError):
-        return by_status(error.code(), str(error))
-    return transport(error)
-
-
-def _sessions(client: ClientAPI) -> list[Any]:
-    """The httpx clients of an HTTP client: chromadb gives them no time limit and never closes them."""
-    servers: list[Any] = [getattr(part, "_server", None) for part in (client, getattr(client, "_admin_client", None))]
-    return [server._session for server in servers if hasattr(server, "_session")]
 
 
 class ChromaStore(VectorStore):
     """A store over a client; closes it.
 
     Parameters:
-        client: from `embedded` or `server`.
+        client: from `embedded`, `in_memory` or `server`.
         name: name of the collection.
+        persistent: what is written stays when the client is closed.
     """
 
-    capabilities: ClassVar[Capabilities] = Capabilities(exact=False, persistent=True, minimum=_OLDEST)
-
-    def __init__(self, client: ClientAPI, name: str) -> None:
+    def __init__(self, client: Client, name: str, *, persistent: bool = True) -> None:
         self._client, self._name = client, name
+        self._capabilities = Capabilities(exact=False, persistent=persistent, minimum=OLDEST)
         self._batch = max(1, min(500, client.get_max_batch_size()))
         self._handle: chromadb.Collection | None = None
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return self._capabilities
 
     def about(self) -> Server:
         return Server("Chroma", self._client.get_version())
@@ -144,8 +86,7 @@ class ChromaStore(VectorStore):
         return self._recorded(self._handle)
 
     def upsert(self, documents: Sequence[Document], /) -> None:
-        for start in range(0, len(documents), self._batch):
-            part = documents[start : start + self._batch]
+        for part in _parts(documents, self._batch):
             self._chunks.upsert(
                 ids=[chunk_uuid(document) for document in part],
                 embeddings=[_array(document.embedding) for document in part],
@@ -170,7 +111,7 @@ class ChromaStore(VectorStore):
         # Many equal vectors cut Chroma's graph into pieces: what it does not reach is found by comparing everything.
         if len(found) < limit and len(found) < len(self.ids(where)):
             found = self._compared(vector, where, metric)
-        return sorted(found, key=lambda document: -(document.score or 0.0))[:limit]
+        return sorted(found, key=lambda document: (-(document.score or 0.0), chunk_key(document)))[:limit]
 
     def _compared(self, vector: memoryview, where: Where, metric: str) -> list[Document]:
         got = self._chunks.get(where=_where(where), include=["documents", "metadatas", "embeddings"])
@@ -203,11 +144,7 @@ class ChromaStore(VectorStore):
         return explain(error)
 
     def close(self) -> None:
-        with _opening:
-            sessions = _sessions(self._client)
-            self._client.close()  # type: ignore[attr-defined]
-        for session in sessions:
-            session.close()
+        self._client.close()
 
     @property
     def _chunks(self) -> chromadb.Collection:
@@ -229,6 +166,18 @@ class ChromaStore(VectorStore):
             return dict(control[0])
         vectors = handle.get(limit=1, include=["embeddings"])["embeddings"]
         return {"vectorSize": 0 if vectors is None or not len(vectors) else len(vectors[0])}
+
+
+def _parts(documents: Sequence[Document], largest: int) -> Iterator[Sequence[Document]]:
+    start = size = 0
+    for at, document in enumerate(documents):
+        grown = len(document.text.encode()) + len(str(document.metadata)) + 4 * len(document.embedding or ())
+        if at > start and (at - start == largest or size + grown > _BYTES):
+            yield documents[start:at]
+            start, size = at, 0
+        size += grown
+    if start < len(documents):
+        yield documents[start:]
 
 
 def _metadata(document: Document) -> dict[str, Any]:

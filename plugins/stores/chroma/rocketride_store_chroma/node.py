@@ -11,7 +11,9 @@ import attrs
 from rocketride_core import NodeSpec, Profile, Secret, setting
 from rocketride_store import StoreConfig, StoreNode, VectorStore
 
-__all__ = ["NAME_RULE", "Chroma", "ChromaConfig"]
+__all__ = ["MEMORY", "NAME_RULE", "Chroma", "ChromaConfig"]
+
+MEMORY = ":memory:"
 
 NAME_RULE = (
     "3 to 512 letters, digits, '.', '_' or '-', beginning and ending with a letter or digit, without '..', and not an IP address"
@@ -24,7 +26,9 @@ class ChromaConfig(StoreConfig):
 
     collection: str = setting("ROCKETRIDE", title="Collection", doc=f"Made at the first write; {NAME_RULE}.")
     mode: str = setting("local", choices=("embedded", "local", "cloud"), title="Mode", doc="Set by the profile.")
-    path: str = setting("chroma", title="Folder", doc="Of an embedded database; relative to the working directory.")
+    path: str = setting(
+        "chroma", title="Folder", doc="Of an embedded database, relative to the working directory; `:memory:` keeps nothing."
+    )
     host: str = setting(
         "localhost", title="Host", doc="Of a server; with https:// in front, or port 443, the connection is encrypted."
     )
@@ -82,8 +86,10 @@ class Chroma(StoreNode[ChromaConfig]):
 
     def connect(self) -> VectorStore:
         config = self.config
-        from .backend import ChromaStore, embedded, server
+        from .backend import ChromaStore, embedded, in_memory, server
 
+        if config.mode == "embedded" and config.path == MEMORY:
+            return ChromaStore(in_memory(), config.collection, persistent=False)
         if config.mode == "embedded":
             return ChromaStore(embedded(Path(config.path)), config.collection)
         key = config.api_key.reveal()

@@ -24,6 +24,13 @@ class TestEmbedded(StoreSuite):
         return ChromaStore(embedded(folder / "chroma"), "suite")
 
 
+class TestMemory(StoreSuite):
+    def make(self, folder: Path) -> VectorStore:
+        from rocketride_store_chroma.backend import ChromaStore, in_memory
+
+        return ChromaStore(in_memory(), "suite", persistent=False)
+
+
 class TestServer(StoreSuite):
     @pytest.fixture(autouse=True)
     def _where(self, chroma_server: int) -> None:

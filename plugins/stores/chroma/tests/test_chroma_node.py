@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from array import array
@@ -51,6 +52,22 @@ class TestChroma(NodeSuite):
     node = Chroma
     config = EMBEDDED
     send = {"documents": [[document("a", 0)]], "questions": [QUESTION]}
+
+
+class TestInMemory(NodeSuite):
+    node = Chroma
+    config = {"profile": "embedded", "embedded": {"path": ":memory:", "score": 0}}
+    send = {"documents": [[document("a", 0)]], "questions": [QUESTION]}
+
+
+class TestServer(NodeSuite):
+    node = Chroma
+    send = {"documents": [[document("a", 0)]], "questions": [QUESTION]}
+
+    @pytest.fixture(autouse=True)
+    def _where(self, chroma_server: int) -> None:
+        local = {"host": "127.0.0.1", "port": str(chroma_server), "collection": "node-suite", "score": 0}
+        self.config = {"profile": "local", "local": local}
 
 
 class Source(Node[None]):
@@ -169,6 +186,61 @@ def test_a_server_that_is_not_there_fails_when_the_pipeline_is_loaded() -> None:
     ):
         pass
     assert caught.value.component == "store"
+
+
+@pytest.mark.parametrize(("score", "count"), [(0, 4), (0.5, 3), (0.75, 2), (1.0, 1)])
+def test_the_threshold_cuts_where_it_says(score: float, count: int) -> None:
+    with load({"profile": "embedded", "embedded": {"path": ":memory:", "score": score}}) as pipeline:
+        chunks = [document("a", number, f"at {angle}", at=angle) for number, angle in enumerate((0, 60, 90, 180))]
+        pipeline.run(Entry("a"), DOCUMENTS(chunks)).checked()
+        assert found(pipeline) == [("at 0", 1.0), ("at 60", 0.75), ("at 90", 0.5), ("at 180", 0.0)][:count]
+
+
+def real_configs() -> list[Any]:
+    """The configs of public pipes, which lie beside the clone where it is developed."""
+    pipes = Path(__file__).resolve().parents[4].parent / "shared" / "pipes"
+    out = []
+    for path in sorted(pipes.rglob("*.pipe")):
+        text = path.read_text(errors="replace")
+        if '"chroma"' not in text:
+            continue
+        read = json.loads(text)
+        parts = read.get("pipeline", read)["components"]
+        out += [pytest.param(one["config"], id=f"{path.stem}-{one['id']}") for one in parts if one["provider"] == "chroma"]
+    return out
+
+
+@pytest.mark.parametrize("config", real_configs() or [pytest.param(None, id="none here")])
+def test_configs_of_public_pipes_load(config: Any, chroma_server: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    if config is None:
+        pytest.skip("the public pipes (../shared/pipes) are not here")
+    for name, value in {"CHROMA_HOST": "127.0.0.1", "CHROMA_COLLECTION": "public", "COLLECTION_NAME": "public"}.items():
+        monkeypatch.setenv(f"ROCKETRIDE_{name}", value)
+    assert config["local"]["port"] in (8000, 8330)
+    local = {**config["local"], "port": chroma_server}
+    kernel = Kernel(nodes=[Source, Chroma, Sink])
+    problems = kernel.check(pipe(config))
+    assert [problem for problem in problems if problem.severity == "error"] == []
+    with kernel.load(pipe({**config, "local": local})) as pipeline:
+        assert isinstance(found(pipeline), list)
+
+
+HIDDEN = """
+import sys
+class Hide:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("chromadb", "chromadb_rust_bindings"):
+            raise ModuleNotFoundError(f"No module named {name!r}")
+sys.meta_path.insert(0, Hide())
+from rocketride_core.cli import main
+sys.exit(main(["nodes", "show", "chroma"]))
+"""
+
+
+def test_the_node_is_shown_without_its_client() -> None:
+    done = subprocess.run([sys.executable, "-c", HIDDEN], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert "Chroma" in done.stdout
 
 
 def test_importing_the_plugin_does_not_import_chromadb() -> None:
