@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import psycopg
-from psycopg.conninfo import make_conninfo
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import TransactionStatus
 
 from rocketride_store import StoreError
@@ -29,19 +29,14 @@ def conninfo(uri: str, parts: Mapping[str, Any], *, connect_timeout: int, timeou
     Parameters:
         uri: a URI, or libpq's `key=value` pairs; may be empty.
         parts: what counts in place of the same in the URI, by libpq's names.
-        connect_timeout, timeout: seconds to connect, and until a peer that confirms nothing counts as lost.
+        connect_timeout, timeout: seconds to connect, and until a peer that confirms nothing counts as lost; the URI may say other.
 
     Raises:
         ValueError: the URI is none.
     """
-    fixed: dict[str, str | int] = {
-        "client_encoding": "utf8",
-        "application_name": "rocketride",
-        "connect_timeout": connect_timeout,
-        "tcp_user_timeout": round(timeout * 1000),
-    }
+    usual = {"connect_timeout": connect_timeout, "tcp_user_timeout": round(timeout * 1000), "application_name": "rocketride"}
     try:
-        return make_conninfo(uri, **parts, **fixed)
+        return make_conninfo("", **{**usual, **conninfo_to_dict(uri), **parts, "client_encoding": "utf8"})
     except psycopg.Error:
         # Its message repeats the URI, and with it the password.
         raise ValueError(

@@ -68,4 +68,4 @@ def _said(error: psycopg.Error) -> str:
     told = error.diag
     if told.message_primary:
         return ": ".join(part for part in (told.message_primary, told.message_detail) if part)
-    return re.sub(r"^connection failed: (connection to server .*? failed: )?(FATAL:\s*)?", "", str(error))
+    return re.sub(r"^connection failed: (connection to server .*? failed: )?(FATAL:\s*)?", "", str(error).partition("\n")[0])

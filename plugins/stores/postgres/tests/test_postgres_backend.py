@@ -8,6 +8,7 @@ import math
 import subprocess
 import sys
 import time
+import uuid
 from array import array
 from collections.abc import Iterator
 from contextlib import closing
@@ -147,7 +148,7 @@ def test_an_index_takes_no_huge_vectors_and_says_so(postgres: Any, schema: str) 
 def test_a_search_by_index_uses_it(postgres: Any, schema: str) -> None:
     with closing(postgres.store(schema, index="hnsw")) as store:
         store.create(MADE)
-        for start in range(0, 3000, 500):
+        for start in range(0, 1500, 500):
             store.upsert([chunk("a", number, at=number / 20) for number in range(start, start + 500)])
         postgres.do(f"ANALYZE {schema}.suite")
         assert keys(store.search(vector(1, 0, 0), ALL, 3)) == [("a", 0), ("a", 1), ("a", 2)]
@@ -231,16 +232,17 @@ def test_names_are_quoted(postgres: Any) -> None:
 
 @pytest.fixture
 def bare(server: Any) -> Iterator[Any]:
-    """A database without the extension, and an account that may do nothing in it but connect."""
+    """A database without the extension, and an account of the same name that may do nothing in it but connect."""
+    name = f"rr_bare_{uuid.uuid4().hex[:12]}"
     with server.connect() as connection:
-        connection.execute("CREATE DATABASE rr_bare TEMPLATE template0 ENCODING 'UTF8'")
-        connection.execute("CREATE ROLE rr_guest LOGIN PASSWORD 'guest-password'")
+        connection.execute(f"CREATE DATABASE {name} TEMPLATE template0 ENCODING 'UTF8'")
+        connection.execute(f"CREATE ROLE {name} LOGIN PASSWORD 'guest-password'")
     try:
-        yield attrs.evolve(server, database="rr_bare")
+        yield attrs.evolve(server, database=name)
     finally:
         with server.connect() as connection:
-            connection.execute("DROP DATABASE rr_bare WITH (FORCE)")
-            connection.execute("DROP ROLE rr_guest")
+            connection.execute(f"DROP DATABASE {name} WITH (FORCE)")
+            connection.execute(f"DROP ROLE {name}")
 
 
 def test_the_extension_is_made_where_it_may_be(bare: Any) -> None:
@@ -252,7 +254,7 @@ def test_the_extension_is_made_where_it_may_be(bare: Any) -> None:
 
 
 def test_an_account_that_may_not_make_the_extension_or_the_table_says_so(bare: Any) -> None:
-    with closing(bare.store("public", user="rr_guest", password="guest-password")) as store:
+    with closing(bare.store("public", user=bare.database, password="guest-password")) as store:
         with pytest.raises(StoreError, match="have an administrator run CREATE EXTENSION vector") as caught:
             store.create(MADE)
         assert caught.value.kind == "permission"
@@ -286,13 +288,13 @@ def test_a_schema_that_does_not_exist_is_not_found(postgres: Any) -> None:
 
 
 def test_a_database_that_cannot_keep_every_text_is_refused(server: Any) -> None:
-    with server.connect() as connection:
-        connection.execute("CREATE DATABASE rr_latin TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C'")
+    name = f"rr_latin_{uuid.uuid4().hex[:12]}"
+    server.do(f"CREATE DATABASE {name} TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C'")
     try:
-        with closing(server.store("public", dbname="rr_latin")) as store, pytest.raises(StoreError, match="encoding LATIN1"):
+        with closing(server.store("public", dbname=name)) as store, pytest.raises(StoreError, match="encoding LATIN1"):
             store.about()
     finally:
-        server.do("DROP DATABASE rr_latin WITH (FORCE)")
+        server.do(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 CREATES = """
