@@ -12,6 +12,7 @@ from .filters import Condition, Request, Where
 from .memory import InMemory, similarities
 from .node import StoreNode
 from .patience import Patience, Patient
+from .probing import Findings
 from .records import flat, from_flat
 from .scores import METRICS, raw_threshold, similarity
 from .store_memory import MemoryStore
@@ -21,6 +22,7 @@ __all__ = [
     "Capabilities",
     "Collection",
     "Condition",
+    "Findings",
     "InMemory",
     "MemoryStore",
     "Patience",

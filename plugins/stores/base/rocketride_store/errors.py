@@ -117,6 +117,7 @@ _GRPC: Mapping[str, Kind] = {
     "UNIMPLEMENTED": "version",
     "ABORTED": "unavailable",
     "CANCELLED": "connection",
+    "UNKNOWN": "invalid",  # what a server throws of its own; to say it again changes nothing
 }
 
 

@@ -101,7 +101,11 @@ class StoreNode(Node[S]):
         Raises:
             StoreError: what is wrong.
         """
+        self.prepare()
         return probe(self.connect, self.patience())
+
+    def prepare(self) -> None:
+        """Import the client. It may take seconds, which are not the server's fault: a probe does it before it looks at the clock."""
 
     def patience(self) -> Patience:
         """How the database is asked: retries and their limits from the config, names and secrets for messages."""
@@ -145,7 +149,7 @@ class StoreNode(Node[S]):
     def check_global(self) -> Iterable[Problem]:
         try:
             found = self.inspect()
-        except StoreError as error:
+        except (StoreError, ValueError) as error:  # connect() says by a ValueError what of the config does not fit
             yield Problem("", "probe-failed", str(error), component=self.id)
             return
         misfit = other_metric(found.collection, self.config.similarity)

@@ -11,7 +11,6 @@ import attrs
 
 from rocketride_core import Component, Expansion, NodeSpec, Profile, Secret, hookimpl, setting
 from rocketride_store import StoreConfig, StoreNode, VectorStore
-from rocketride_store.probing import Findings
 
 from .address import address
 
@@ -103,11 +102,8 @@ class Weaviate(StoreNode[WeaviateConfig]):
     def address(self) -> str:
         return f"{self.config.host}:{self.config.port}" if "://" not in self.config.host else self.config.host
 
-    def inspect(self) -> Findings:
-        """As every store; to import the client takes a second or more, which is not the server's fault."""
+    def prepare(self) -> None:
         from . import backend  # noqa: F401
-
-        return super().inspect()
 
     def connect(self) -> VectorStore:
         config = self.config
