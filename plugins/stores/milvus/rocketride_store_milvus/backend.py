@@ -23,7 +23,7 @@ from rocketride_store import (
 )
 
 from .layout import READ, VECTOR, document, expression, fields, model_of, record, row
-from .opening import explain, library
+from .opening import Folder, explain, library
 
 __all__ = ["LARGEST", "OLDEST", "MilvusStore"]
 
@@ -41,9 +41,8 @@ class MilvusStore(VectorStore):
         client: from `connected` or `embedded`.
         name: name of the collection.
         exact: compare with every vector (index FLAT); else by the index that the server chooses. For a new collection.
-        server: it is a server, whose version matters.
         timeout: of each request, in seconds.
-        release: called after the client is closed.
+        folder: where the client is from `embedded`; released when the store is closed.
     """
 
     def __init__(
@@ -52,17 +51,16 @@ class MilvusStore(VectorStore):
         name: str,
         *,
         exact: bool = True,
-        server: bool = True,
         timeout: float = 60.0,
-        release: Callable[[], None] | None = None,
+        folder: Folder | None = None,
     ) -> None:
-        self._client, self._name, self._exact, self._release = client, name, exact, release or _nothing
+        self._client, self._name, self._exact, self._folder = client, name, exact, folder
         # The base repeats what the server puts off, and tells of it.
         self._options: Mapping[str, Any] = {"timeout": timeout, "retry_on_rate_limit": False}
         self._metric, self._loaded = "", False
         self._loading = threading.Lock()
         self._capabilities = Capabilities(
-            exact=exact, persistent=True, threshold=True, largest=LARGEST, minimum=OLDEST if server else ""
+            exact=exact, persistent=True, threshold=True, largest=LARGEST, minimum="" if folder else OLDEST
         )
 
     @property
@@ -102,7 +100,7 @@ class MilvusStore(VectorStore):
             self._write([row(document) for document in documents])
 
     def search(self, vector: memoryview, where: Where, limit: int, /, *, least: float = 0.0) -> Sequence[Document]:
-        self._load()
+        self._readable()
         metric = self._known_metric()
         params = {"metric_type": metric.upper(), "params": _cut(metric, least)}
         [hits] = self._client.search(
@@ -129,7 +127,15 @@ class MilvusStore(VectorStore):
         return list(islice(wanted, offset, stop))
 
     def ids(self, where: Where, /) -> Sequence[str]:
-        return [str(found["id"]) for found in self._rows(where, ["id"], _PAGE * 10)]
+        if where.impossible:
+            return []
+        self._readable()
+        found = self._client.query(
+            self._name, filter=expression(where), output_fields=["id"], limit=LARGEST, **_STRONG, **self._options
+        )
+        if len(found) == LARGEST:
+            found = self._rows(where, ["id"], _PAGE * 10)
+        return [str(one["id"]) for one in found]
 
     def delete(self, ids: Sequence[str], /) -> None:
         for part in _parts(ids):
@@ -147,8 +153,9 @@ class MilvusStore(VectorStore):
 
     def close(self) -> None:
         self._client.close()
-        release, self._release = self._release, _nothing
-        release()
+        folder, self._folder = self._folder, None
+        if folder is not None:
+            folder.release()
 
     # ---- parts
 
@@ -158,12 +165,14 @@ class MilvusStore(VectorStore):
         done = int(self._client.upsert(self._name, list(rows), **options, **self._options).get("upsert_count", 0))
         if done != len(rows):
             raise StoreError("not-confirmed", f"Milvus confirms {done} of {len(rows)} chunks in {self._name}")
+        if self._folder is not None:
+            self._folder.wrote(self._name, done)
 
     def _rows(self, where: Where, wanted: Sequence[str], page: int) -> Iterator[Mapping[str, Any]]:
         """In the order of their ids, however many there are: one request ends at 16,384."""
         if where.impossible:
             return
-        self._load()
+        self._readable()
         pages = self._client.query_iterator(
             self._name,
             batch_size=page,
@@ -228,15 +237,16 @@ class MilvusStore(VectorStore):
             raise StoreError("mismatch", f"{told}; use another collection")
         return int(there[VECTOR]["params"]["dim"])
 
+    def _readable(self) -> None:
+        self._load()
+        if self._folder is not None and self._folder.crowded(self._name):
+            self._client.flush(self._name, **self._options)
+
     def _load(self) -> None:
         with self._loading:
             if not self._loaded:
                 self._client.load_collection(self._name, **self._options)
                 self._loaded = True
-
-
-def _nothing() -> None:
-    return
 
 
 def _parts(ids: Sequence[str]) -> Iterator[list[str]]:

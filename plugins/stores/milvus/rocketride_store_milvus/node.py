@@ -89,9 +89,7 @@ class Milvus(StoreNode[MilvusConfig]):
 
         if config.mode == "embedded":
             client, folder = embedded(Path(config.path), timeout=config.timeout)
-            return MilvusStore(
-                client, config.collection, exact=config.exact, server=False, timeout=config.timeout, release=folder.release
-            )
+            return MilvusStore(client, config.collection, exact=config.exact, timeout=config.timeout, folder=folder)
         uri = address(config.host, config.port, config.mode)
         client = connected(uri, config.api_key.reveal(), config.database, timeout=config.timeout)
         return MilvusStore(client, config.collection, exact=config.exact, timeout=config.timeout)

@@ -21,6 +21,7 @@ from rocketride_store.errors import Kind
 __all__ = ["Folder", "connected", "embedded", "explain"]
 
 _DOTENV = "PYTHON_DOTENV_DISABLED"
+SMALL = 200  # chunks in memory that are not worth a file
 _UNLIMITED = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
 
 
@@ -82,6 +83,9 @@ class Folder:
 
     Attributes:
         uri: where its clients connect to.
+
+    milvus-lite keeps what was written in memory until that has 128 MiB, and copies all of it, vectors included, for each search
+    and filter: 0.1 ms a chunk, where writing it out takes 0.3 ms once. So it is written out when the copies have cost as much.
     """
 
     _lock = threading.Lock()
@@ -89,6 +93,7 @@ class Folder:
 
     def __init__(self, place: Path) -> None:
         self._place, self._users = place, 0
+        self._fresh: dict[str, tuple[int, int]] = {}
         # milvus-lite is called from one thread: it does not guard a collection against two writers.
         self._workers = ThreadPoolExecutor(1, thread_name_prefix="milvus-lite")
         with ExitStack() as undo:
@@ -119,6 +124,20 @@ class Folder:
             del self._open[self._place]
             self._server.stop(2).wait()
             self._closing.close()
+
+    def wrote(self, collection: str, chunks: int) -> None:
+        """Tells that so many chunks were written."""
+        with self._lock:
+            fresh, copied = self._fresh.get(collection, (0, 0))
+            self._fresh[collection] = fresh + chunks, copied
+
+    def crowded(self, collection: str) -> bool:
+        """Tells that this collection will be read; whether it should be flushed before."""
+        with self._lock:
+            fresh, copied = self._fresh.get(collection, (0, 0))
+            full = copied > 3 * fresh > 3 * SMALL
+            self._fresh[collection] = (0, 0) if full else (fresh, copied + fresh)
+            return full
 
     def _serve(self) -> tuple[Any, str]:
         import grpc  # type: ignore[import-untyped]

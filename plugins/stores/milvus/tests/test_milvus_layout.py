@@ -27,7 +27,7 @@ def folder(place: Path, name: str = "suite", **more: Any) -> VectorStore:
     from rocketride_store_milvus.opening import embedded
 
     client, opened = embedded(place)
-    return MilvusStore(client, name, server=False, release=opened.release, **more)
+    return MilvusStore(client, name, folder=opened, **more)
 
 
 class TestEmbedded(StoreSuite):
@@ -113,6 +113,20 @@ def test_a_mark_does_not_bring_back_what_is_gone(store: VectorStore) -> None:
     assert store.ids(ALL) == ids[1:]
 
 
+def test_what_is_read_often_is_written_out_and_stays_right(store: VectorStore) -> None:
+    opened: Any = store._folder  # type: ignore[attr-defined]
+    collection = opened._database.get_collection("suite")
+    for turn in range(12):
+        store.upsert([chunk(f"o{turn}", number, f"v{turn}", at=number / 10) for number in range(100)])
+        assert len(store.ids(Where.object(f"o{turn}"))) == 100
+        store.delete(store.ids(Where.object(f"o{turn - 1}")))
+    assert len(collection._segments_snapshot()) > 0
+    assert {object_id for object_id, _ in keys(store.select(ALL))} == {"o11"}
+    store.upsert([chunk("o11", 0, "new", at=0)])
+    assert store.search(vector(1, 0, 0), ALL, 1)[0].text == "new"
+    assert len(store.ids(ALL)) == 100
+
+
 # ---- collections of others
 
 
@@ -196,8 +210,8 @@ from rocketride_store import Collection
 from rocketride_store.testing import chunk
 from rocketride_store_milvus.backend import MilvusStore
 from rocketride_store_milvus.opening import embedded
-client, _ = embedded(Path({str(tmp_path / "x.db")!r}))
-store = MilvusStore(client, "suite", server=False)
+client, opened = embedded(Path({str(tmp_path / "x.db")!r}))
+store = MilvusStore(client, "suite", folder=opened)
 store.create(Collection("suite", 3, "m"))
 for start in range(0, 100_000, 50):
     store.upsert([chunk("a", start + number) for number in range(50)])
