@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 __all__ = ["COMMANDS", "PROGRAM", "Usage", "build", "parse"]
 
 PROGRAM = "rocketride-core"
-COMMANDS = {"run": "run", "chat": "chat", "check": "check", "nodes": "nodes", "schema": "schema", "help": "extra"}
+COMMANDS = {"run": "run", "chat": "chat", "check": "check", "graph": "graph", "nodes": "nodes", "schema": "schema", "help": "extra"}
 
 
 class Usage(Exception):
@@ -38,6 +38,7 @@ def _built(plugins: Sequence[str] = ()) -> tuple[argparse.ArgumentParser, Mappin
     _run(commands.add_parser("run", help="run a pipeline over files, folders, standard input or questions"))
     _chat(commands.add_parser("chat", help="talk with a pipeline: it answers each line, and knows what was said"))
     _check(commands.add_parser("check", help="say everything that is wrong with .pipe files"))
+    _graph(commands.add_parser("graph", help="draw a pipeline: as text, SVG or Mermaid"))
     _nodes(commands.add_parser("nodes", help="list the installed nodes, or show one"))
     schema = commands.add_parser("schema", help="print the JSON Schema of .pipe files, with the installed nodes, for editors")
     schema.add_argument("--output", metavar="FILE", default="-", help="write it here instead")
@@ -130,6 +131,19 @@ def _check(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--strict", action="store_true", help="warnings are errors")
     parser.add_argument("--probe", action="store_true", help="ask servers and models too: are they there, may we use them?")
     parser.add_argument("--json", action="store_true", help="print one JSON object a line, one for each file")
+    _pipe(parser)
+
+
+def _graph(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Any file that can be read is drawn, whatever is installed; its problems are marked where they are."
+    parser.add_argument("pipe", metavar="PIPE", help="a .pipe file")
+    parser.add_argument(
+        "--format", choices=["text", "svg", "mermaid"], help="default: by the ending of --output, else svg with --open, else text"
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", default="-", help="write it here: .svg, .mmd, .md (Mermaid in a fence) or .txt"
+    )
+    parser.add_argument("--open", action="store_true", help="show the svg in the browser")
     _pipe(parser)
 
 
