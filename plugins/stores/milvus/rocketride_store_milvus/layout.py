@@ -32,6 +32,7 @@ FILTERED: Final[Mapping[str, type]] = {
     "isDeleted": bool,
 }
 READ: Final = ("content", "meta", "kind", "isDeleted")
+_written = json.JSONEncoder(ensure_ascii=False).encode
 _RECORD: Final = "rocketride.model"
 
 
@@ -78,7 +79,7 @@ def row(chunk: Document) -> dict[str, Any]:
         "id": chunk_uuid(chunk),
         VECTOR: [] if vector is None else vector.tolist(),
         "content": _pieces(chunk.text),
-        "meta": _pieces(json.dumps(metadata, ensure_ascii=False)),
+        "meta": _pieces(_written(metadata)),
         "kind": chunk.kind,
     }
 
@@ -101,7 +102,7 @@ def _term(condition: Condition) -> str:
     if key not in FILTERED:
         raise ValueError(f"Milvus has no field for {key!r}; it filters by {', '.join(FILTERED)}")
     values: Sequence[Any] = [_fitting(key, one) for one in (value if operator == "in" else [value])]
-    literals = [json.dumps(one, ensure_ascii=False) for one in values if one is not None]
+    literals = [_written(one) for one in values if one is not None]
     match operator:
         case "in":
             return f"{key} in [{', '.join(literals)}]" if literals else _never()
