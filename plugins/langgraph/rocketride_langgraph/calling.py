@@ -73,6 +73,8 @@ class ReadyTool:
             self.limit = min(limits, default=None) if not tool.keeps_time else None
         self.injection = read_injection(tool)
         kind = type(tool)
+        # LangChain's own `ainvoke` takes a thread of the loop's pool for a function: few of them, and the loop's end waits for all.
+        self._ainvoke = BaseTool.ainvoke if kind.ainvoke in (StructuredTool.ainvoke, Tool.ainvoke) else kind.ainvoke
         self.native = kind._arun not in [one._arun for one in _LIBRARY] or getattr(tool, "coroutine", None) is not None
         inherited = kind._run in (StructuredTool._run, Tool._run)
         self.only_async = inherited and getattr(tool, "func", None) is None and self.native
@@ -121,14 +123,14 @@ class ReadyTool:
         asked = self._asked(call, arguments)
         with _Told(self, record):
             if self.only_async:
-                result = blocking(lambda: limited(call.name, self.limit, self._proxy.ainvoke(asked, config)))
+                result = blocking(lambda: limited(call.name, self.limit, self._ainvoke(self._proxy, asked, config)))
             else:
                 try:
                     result = self._proxy.invoke(asked, config)
                 except NotImplementedError as error:
                     if not (self.native and self._lacks_sync(error)):
                         raise
-                    result = blocking(lambda: limited(call.name, self.limit, self._proxy.ainvoke(asked, config)))
+                    result = blocking(lambda: limited(call.name, self.limit, self._ainvoke(self._proxy, asked, config)))
         return self._checked(record, result, key, listed=listed)
 
     async def ainvoke(
@@ -138,7 +140,7 @@ class ReadyTool:
         record = _Record(call)
         _current.set(record)
         with _Told(self, record):
-            result = await limited(call.name, self.limit, self._proxy.ainvoke(self._asked(call, arguments), config))
+            result = await limited(call.name, self.limit, self._ainvoke(self._proxy, self._asked(call, arguments), config))
         return self._checked(record, result, key, listed=listed)
 
     def _asked(self, call: Call, arguments: dict[str, Any]) -> Any:

@@ -676,3 +676,27 @@ def test_settings_out_of_their_range_are_refused() -> None:
 async def test_no_tools_at_all() -> None:
     [message] = await both(ToolExecutor([]), asked(("add", {})))
     assert failure(message) == ("UnknownTool", "there is no tool 'add'; the tools are: none")
+
+
+def test_functions_under_ainvoke_have_threads_of_their_own_that_nobody_waits_for() -> None:
+    release, together = threading.Event(), threading.Barrier(16)
+
+    def meet() -> str:
+        """Waits for fifteen others."""
+        together.wait(5)
+        return "met"
+
+    def hang() -> None:
+        """Never answers."""
+        release.wait(10)
+
+    def asked(name: str, times: int) -> dict[str, Any]:
+        return {"messages": [AIMessage("", tool_calls=[{"name": name, "args": {}, "id": str(n)} for n in range(times)])]}
+
+    found = asyncio.run(ToolExecutor([meet], max_concurrency=16).ainvoke(asked("meet", 16)))
+    assert {message.content for message in found["messages"]} == {'"met"'}
+    begun = time.monotonic()
+    [late] = asyncio.run(ToolExecutor([hang], timeout=0.1).ainvoke(asked("hang", 1)))["messages"]
+    assert "ToolTimeout" in late.content
+    assert time.monotonic() - begun < 3
+    release.set()

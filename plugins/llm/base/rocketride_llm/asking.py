@@ -83,7 +83,7 @@ class Asking:
             async with asyncio.timeout(None if math.isinf(seconds) else seconds):
                 return await retrying(attempt)
         except TimeoutError as error:
-            told = self._placed(LLMError("timeout", f"{seconds:g} s are over"))
+            told = self.placed(LLMError("timeout", f"{round(seconds, 1):g} s are over"))
             told.attempts = attempts
             raise told from error
         except LLMError as error:
@@ -94,16 +94,22 @@ class Asking:
         try:
             return await self.backend.chat(request, on_text)
         except LLMError as error:
-            self._placed(error)
+            self.placed(error)
             raise
         except Exception as error:
             told = self.backend.explain(error) or transport(error)
             if told is None:
                 raise
-            raise self._placed(told) from error
+            # A server may repeat the key, and whoever logs the chain would have it there.
+            raise self.placed(told) from (None if self.repeated(str(error)) else error)
 
-    def _placed(self, error: LLMError) -> LLMError:
+    def repeated(self, text: str) -> bool:
+        """The API key stands in it."""
+        return len(self.hide) > 3 and self.hide in text
+
+    def placed(self, error: LLMError) -> LLMError:
+        """The error, which says who was asked, and no key."""
         error.vendor, error.model, error.component = self.vendor, self.config.model, self.component
-        if len(self.hide) > 3:
+        if self.repeated(error.detail):
             error.detail = error.detail.replace(self.hide, "***")
         return error

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from .config import LLMConfig
 from .errors import LLMError
 from .names import ToolNames
 from .streaming import Pump
-from .text import Spoken, cleaned, read_json, spoken
+from .text import Spoken, cleaned, joined_in, read_json, spoken
 from .wire import Offer, Reply, Request
 
 if TYPE_CHECKING:
@@ -64,11 +65,12 @@ class Chat:
         Raises:
             LLMError: there is no answer; `kind` says why.
         """
+        ends = time.monotonic() + self.config.max_time
         if not question.expect_json:
-            return Answer(self._text(question, stop, on_token))
+            return Answer(self._text(question, stop, on_token, ends))
         asked, text = question, ""
         for _ in range(JSON_TRIES):
-            text = self._text(asked, stop, None)
+            text = self._text(asked, stop, None, ends)
             try:
                 answer = Answer(read_json(text))
             except ValueError as error:
@@ -98,20 +100,26 @@ class Chat:
             for message in messages
         ]
         offers = [Offer(names.there(tool.name), tool.description, tool.input_schema) for tool in tools]
-        reply, text = self._say(sent, offers, (), on_token)
-        return Message("assistant", text, tuple(attrs.evolve(call, name=names.back(call.name)) for call in reply.calls))
+        reply, text = self._say(sent, offers, (), on_token, time.monotonic() + self.config.max_time)
+        calls = [attrs.evolve(call, name=names.back(call.name), arguments=joined_in(call.arguments)) for call in reply.calls]
+        return Message("assistant", text, tuple(calls))
 
-    def _text(self, question: Question, stop: Sequence[str], on_token: Callable[[str], None] | None) -> str:
+    def _text(self, question: Question, stop: Sequence[str], on_token: Callable[[str], None] | None, ends: float) -> str:
         prompt = question.prompt()
         if not prompt.strip():
             raise self._error("invalid-request", "Prompt is empty or contains only whitespace.")
         prompt = cleaned(prompt)
         if not prompt.strip():
             raise self._error("invalid-request", "Prompt is empty after sanitization.")
-        return self._say([Message("user", prompt)], (), stop, on_token)[1]
+        return self._say([Message("user", prompt)], (), stop, on_token, ends)[1]
 
     def _say(
-        self, messages: Sequence[Message], offers: Sequence[Offer], stop: Sequence[str], on_token: Callable[[str], None] | None
+        self,
+        messages: Sequence[Message],
+        offers: Sequence[Offer],
+        stop: Sequence[str],
+        on_token: Callable[[str], None] | None,
+        ends: float,
     ) -> tuple[Reply, str]:
         request = Request(
             messages=messages,
@@ -121,7 +129,7 @@ class Chat:
             temperature=self.config.temperature,
         )
         left = self.instance.remaining
-        seconds = min(self.config.max_time, math.inf if left is None else left)
+        seconds = min(max(0.0, ends - time.monotonic()), math.inf if left is None else left)
         asking = self._asking()
         if on_token is None:
             reply = self.instance.wait(asking.ask(request, None, seconds))
@@ -179,9 +187,7 @@ class Chat:
         count("cached_tokens", usage.cached)
 
     def _error(self, kind: Any, detail: str) -> LLMError:
-        error = LLMError(kind, detail, vendor=self.node.vendor, model=self.config.model)
-        error.component = self.node.id
-        return error
+        return self._asking().placed(LLMError(kind, detail))
 
 
 def _again(wrong: str) -> str:

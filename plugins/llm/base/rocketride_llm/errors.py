@@ -137,7 +137,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
         pass
     try:
         date = parsedate_to_datetime(told)
-    except ValueError:
+    except (ValueError, OverflowError):  # OverflowError: a year, or an offset, of many digits
         return None
     return max(0.0, (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp() - datetime.now(UTC).timestamp())
 
@@ -157,4 +157,6 @@ def transport(error: BaseException) -> LLMError | None:
         return LLMError("connection", str(error))
     if "DecodingError" in names:
         return LLMError("bad-reply", str(error))
+    if isinstance(error, RecursionError):
+        return LLMError("bad-reply", "its JSON is nested too deeply")
     return LLMError("timeout") if isinstance(error, TimeoutError) else None

@@ -39,7 +39,12 @@ class Pump(Generic[R]):
     async def _begin(self) -> None:
         self._loop, self._ready = asyncio.get_running_loop(), asyncio.Event()
         self._task = self._loop.create_task(self._work(self._feed))
-        self._task.add_done_callback(lambda _: self._ready.set())
+        self._task.add_done_callback(self._over)
+
+    def _over(self, task: asyncio.Task[R]) -> None:
+        if not task.cancelled():
+            task.exception()  # asked for, so that asyncio does not complain where the caller has gone before the end
+        self._ready.set()
 
     def _feed(self, piece: str) -> None:
         if piece:

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["Spoken", "cleaned", "read_json", "spoken"]
+__all__ = ["Spoken", "cleaned", "joined", "joined_in", "read_json", "spoken"]
 
 # Never part of a text that somebody wrote; some servers refuse them.
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+HALF = re.compile(r"[\ud800-\udfff]")
 TAGS = ("<think>", "<thinking>")
 # Some servers put the opening tag into the prompt, so that the reply has only the closing one, on a line of its own.
 ONLY_CLOSED = re.compile(r"\A.*?^\s*</think(?:ing)?>[ \t]*(?:\n|\Z)\s*", re.DOTALL | re.MULTILINE)
@@ -19,8 +20,24 @@ FENCE = re.compile(r"```[ \t]*[\w+-]*[ \t]*\r?\n(.*?)```", re.DOTALL)
 
 
 def cleaned(prompt: str) -> str:
-    """Without control characters."""
-    return CONTROL.sub("", prompt)
+    """Without control characters, and with nothing that UTF-8 cannot write."""
+    return CONTROL.sub("", joined(prompt))
+
+
+def joined(text: str) -> str:
+    """Halves of UTF-16 pairs, which JSON can hold and UTF-8 cannot, made the characters they are of; a lone one is `\ufffd`."""
+    if not HALF.search(text):
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def joined_in(value: Any) -> Any:
+    """A JSON value whose texts are all `joined`."""
+    if isinstance(value, str):
+        return joined(value)
+    if isinstance(value, Mapping):
+        return {joined(key): joined_in(item) for key, item in value.items()}
+    return [joined_in(item) for item in value] if isinstance(value, list) else value
 
 
 class Spoken:
@@ -32,6 +49,7 @@ class Spoken:
     def __init__(self, stop: Sequence[str] = ()) -> None:
         self._stop = [word for word in stop if word]
         self._held = ""  # what may turn out to be a tag or a stop word
+        self._half = ""  # of a character; some servers cut their pieces there
         self._inside = ""  # the closing tag that is waited for
         self._begun = self._ended = False
 
@@ -44,7 +62,9 @@ class Spoken:
         """What can be shown now."""
         if self._ended:
             return ""
-        self._held += piece
+        piece = self._half + piece
+        self._half = piece[-1:] if "\ud800" <= piece[-1:] <= "\udbff" else ""
+        self._held += joined(piece.removesuffix(self._half))
         if not self._begun and not self._lead():
             return ""
         return self._cut()
@@ -54,7 +74,7 @@ class Spoken:
         if self._ended or self._inside:
             return ""
         self._ended = True
-        return self._held
+        return self._held + ("\ufffd" if self._half else "")
 
     def _lead(self) -> bool:
         """False while it cannot be said whether the text itself has begun."""
@@ -103,6 +123,13 @@ def read_json(text: str) -> Any:
     Raises:
         ValueError: there is none, or more than one.
     """
+    try:
+        return joined_in(_json_of(text))
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def _json_of(text: str) -> Any:
     candidates = [text.strip(), *(found.strip() for found in FENCE.findall(text))]
     for candidate in candidates[:2]:
         try:

@@ -221,6 +221,8 @@ def test_retry_after_is_a_number_a_date_or_nothing() -> None:
     assert retry_after({"retry-after-ms": "x", "retry-after": "2"}) == 2
     assert retry_after({"retry-after": "soon"}) is None
     assert retry_after({"retry-after": "-5"}) == 0
+    assert retry_after({"retry-after": "Mon, 01 Jan 99999999999999999999 00:00:00 GMT"}) is None
+    assert retry_after({"retry-after": "Wed, 21 Oct 2015 07:28:00 -99999999999999"}) is None
     assert retry_after({}) is None
 
 
@@ -229,6 +231,12 @@ def test_the_time_of_a_question_is_bounded() -> None:
         told = failure(ask(harness))
         assert told.kind == "timeout"
         assert script.cancelled == 1
+
+
+def test_the_time_of_a_question_for_json_is_bounded_over_all_its_tries() -> None:
+    with lane(0.3, "one", 0.3, "two", 0.3, "three", maxTime=0.5) as (harness, script):
+        assert failure(ask(harness, expect_json=True)).kind == "timeout"
+        assert len(script.requests) == 2
 
 
 def test_an_entry_that_is_over_its_time_stops_the_request() -> None:

@@ -131,3 +131,20 @@ def test_an_estimate_of_tokens() -> None:
     assert estimate("four" * 100) == 100
     assert estimate("你好世界") == 4
     assert 40 <= estimate("The quick brown fox jumps over the lazy dog. " * 4) <= 50
+
+
+@pytest.mark.parametrize(("text", "seen"), [("a\ud83d\ude00b", "a\U0001f600b"), ("a\ud83d", "a\ufffd"), ("\ude00<", "\ufffd<")])
+def test_halves_of_characters_are_joined_whole_or_in_pieces(text: str, seen: str) -> None:
+    assert cleaned(text) == spoken(text) == seen
+    for size in (1, 2, 3):
+        assert in_pieces(text, size) == in_pieces(text, size, ("STOP",)) == seen
+
+
+def test_halves_inside_a_json_value_are_joined() -> None:
+    assert read_json('{"\\ud83d": ["a\\ud83d\\ude00", "\\ude00"]}') == {"\ufffd": ["a\U0001f600", "\ufffd"]}
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "So: " + '{"a":' * 100_000])
+def test_json_that_is_nested_too_deeply_is_none(text: str) -> None:
+    with pytest.raises(ValueError, match="nested too deeply"):
+        read_json(text)

@@ -53,6 +53,7 @@ class OllamaBackend:
             trust_env=False,
             proxy=proxy or None,
             limits=httpx.Limits(max_connections=None),
+            event_hooks={"response": [_by_newline]},
         )
         self._model, self._host, self._context, self._count = model, host, context, count
         self._size = 0
@@ -142,6 +143,22 @@ def _auth(key: str) -> Callable[[httpx.Request], httpx.Request]:
         return request
 
     return auth
+
+
+async def _by_newline(response: Any) -> None:
+    """Lets the library read lines that end at a newline and nowhere else: httpx ends them at U+0085, U+2028 and more, too."""
+
+    async def lines() -> AsyncGenerator[bytes, None]:
+        rest = b""
+        async for piece in response.aiter_bytes():
+            *whole, rest = (rest + piece).split(b"\n")
+            for line in whole:
+                if line.strip():
+                    yield line
+        if rest.strip():
+            yield rest
+
+    response.aiter_lines = lines
 
 
 @attrs.define
