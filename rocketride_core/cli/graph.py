@@ -66,7 +66,10 @@ def _picture(pipe: PipeFile, args: argparse.Namespace) -> Picture:
         # A host plugin that is broken says nothing of the file: it is drawn, not checked.
         print(f"not checked: {error}", file=sys.stderr)
         return picture_of(pipe, problems, Registry(), args.source)
-    problems += [p for p in kernel.check(pipe, source=args.source) if p not in problems]
+    try:
+        problems += [p for p in kernel.check(pipe, source=args.source) if p not in problems]
+    except Exception as error:  # noqa: BLE001 - the picture is wanted most where something is odd; `check` shows the rest
+        print(f"not checked: {type(error).__name__}; rocketride-core check --debug {args.pipe} shows why", file=sys.stderr)
     return picture_of(pipe, problems, kernel.registry, args.source)
 
 

@@ -40,7 +40,8 @@ def _around(wire: int, caller: Spot, callee: Spot, used: int) -> Route:
     out = max(start[0], end[0]) + BULGE + 12 * used
     steps: list[Step] = [("M", [start]), ("C", [(out, start[1]), (out, end[1]), (end[0] + 9, end[1])]), ("L", [end])]
     middle = (start[0] + 3 * out + 3 * out + end[0]) / 8, (start[1] + end[1]) / 2
-    return Route(wire, steps, "left", (middle[0] + 4, middle[1] + 4), (end[0] + 18, end[1]))
+    label = (start[0] + 8, start[1] + 16) if caller is callee else (middle[0] + 4, middle[1] + 4)
+    return Route(wire, steps, "left", label, (end[0] + 18, end[1]))
 
 
 def _across(wire: int, caller: Spot, callee: Spot) -> Route:

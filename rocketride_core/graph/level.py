@@ -56,8 +56,8 @@ def arranged(units: Sequence[Unit], lanes: Sequence[Lane], sizes: Sizes) -> Bloc
         whole.put(block, lefts[layers.rank[n]], y[n] - block.anchor - top)
     y = [at - top for at in y]
     whole.h = max([whole.h, *(at + 6 for at in y)])
-    Ports(whole, layers, lanes, y, lefts, rights, sizes).draw()
     _hang_later(whole, [units[n] for n in sorted(later, key=lambda n: lefts[layers.rank[n]])])
+    Ports(whole, layers, lanes, y, lefts, rights, sizes).draw()
     return whole
 
 

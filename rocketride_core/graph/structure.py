@@ -72,9 +72,9 @@ def structure_of(picture: Picture) -> Structure:
     for box in range(count):
         if region[box] != MAIN:
             members[region[box]] += 1
-    alone = {root for root in roots if members[root] < 2 and not any(outer[r] == root for r in roots if r != root)}
-    if alone:
-        region, outer = _regions(above, roots - alone)
+    # A tool whose lanes lead to nothing of its own needs no frame; neither do those that are too deep for one.
+    alone = {root for root in outer if members[root] < 2} - set(outer.values())
+    region, outer = _regions(above, set(outer) - alone)
     under: dict[int, int] = {}
     for wire in calls:
         callee, caller = wire.target, wire.source

@@ -105,7 +105,7 @@ class _Drawing:
             kind = "wire calls" if wire.control else "wire"
             yield (
                 f'<g class="{self.colour(route.wire)}"><title>{escape(said)}</title>'
-                f'<path class="{kind}{" " + wire.severity if wire.severity else ""}" d="{path}"/>{_tip(route)}</g>'
+                f'<path class="{kind}{" " + wire.severity if wire.severity else ""}" d="{path}"/>{_tip(route, wire.severity)}</g>'
             )
 
     def names(self) -> Iterable[str]:
@@ -157,12 +157,12 @@ def _rect(spot: Spot, classes: str, radius: float) -> str:
     return f'<rect class="{classes}" {place} rx="{number(radius)}"/>'
 
 
-def _tip(route: Route) -> str:
+def _tip(route: Route, severity: Severity) -> str:
     x, y = route.end
     dx, dy = {"right": (-1, 0), "left": (1, 0), "down": (0, -1), "up": (0, 1)}[route.arrow]
     base = x + 8 * dx, y + 8 * dy
     corners = [(x, y), (base[0] + 4 * dy, base[1] + 4 * dx), (base[0] - 4 * dy, base[1] - 4 * dx)]
-    return f'<path class="tip" d="M{" L".join(f"{number(a)},{number(b)}" for a, b in corners)} Z"/>'
+    return f'<path class="{f"m-{severity}" if severity else "tip"}" d="M{" L".join(f"{number(a)},{number(b)}" for a, b in corners)} Z"/>'
 
 
 def _badge(x: float, y: float, notes: Sequence[int], severity: Severity, *, middle: bool = False) -> str:
