@@ -35,7 +35,7 @@ class Spot:
         return self.y + self.h / 2
 
     def moved(self, dx: float, dy: float) -> Spot:
-        return attrs.evolve(self, x=self.x + dx, y=self.y + dy)
+        return Spot(self.x + dx, self.y + dy, self.w, self.h)
 
 
 @attrs.frozen
@@ -67,7 +67,7 @@ class Route:
     def moved(self, dx: float, dy: float) -> Route:
         steps = [(letter, [(x + dx, y + dy) for x, y in points]) for letter, points in self.steps]
         label = self.label and (self.label[0] + dx, self.label[1] + dy)
-        return attrs.evolve(self, steps=steps, label=label, badge=(self.badge[0] + dx, self.badge[1] + dy))
+        return Route(self.wire, steps, self.arrow, label, (self.badge[0] + dx, self.badge[1] + dy))
 
 
 @attrs.frozen

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import attrs
 
 from .calls import called
+from .folding import folded
 from .geometry import Block, Frame, Route, Spot
 from .hanging import Hang, hang
 from .level import Unit, arranged
@@ -74,7 +75,8 @@ class _Composer:
         """All of a region, without a frame."""
         flow = list(self.structure.flow[region])
         units = [self.unit(box, region) for box in flow]
-        lanes = [self.lane(n, region, {box: k for k, box in enumerate(flow)}) for n in self.lanes.get(region, ())]
+        numbers = {box: k for k, box in enumerate(flow)}
+        lanes = [self.lane(n, region, numbers) for n in self.lanes.get(region, ())]
         parts = _parts(len(flow), [(lane.source, lane.target) for lane in lanes])
         loose = [part for part in parts if len(part) == 1 and not any(lane.source == part[0] for lane in lanes)]
         loose = [
@@ -85,7 +87,7 @@ class _Composer:
             if part not in loose:
                 place = {unit: k for k, unit in enumerate(part)}
                 mine = [attrs.evolve(x, source=place[x.source], target=place[x.target]) for x in lanes if x.source in place]
-                whole.put(arranged([units[unit] for unit in part], mine, self.sizes), 0, whole.h + APART if whole.spots else 0)
+                whole.put(folded([units[unit] for unit in part], mine, self.sizes), 0, whole.h + APART if whole.spots else 0)
         x, y = 0.0, whole.h + APART
         for part in loose:
             block = units[part[0]].block

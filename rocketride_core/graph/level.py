@@ -14,7 +14,7 @@ from .placing import heights
 from .ports import Lane, Ports
 from .sizes import Sizes
 
-__all__ = ["Unit", "arranged"]
+__all__ = ["Unit", "arranged", "columns"]
 
 ROOM = 40.0  # between columns, beside the names of lanes
 ABOVE = 26.0
@@ -48,7 +48,7 @@ def arranged(units: Sequence[Unit], lanes: Sequence[Lane], sizes: Sizes) -> Bloc
     later = _later(layers, units)
     blocks = [unit.block if n in later or unit.hang is None else _with_hang(unit, unit.hang) for n, unit in enumerate(units)]
     y = heights(layers, lambda a, b: _distance(layers, blocks, a, b))
-    lefts, rights = _columns(layers, blocks, lanes, sizes)
+    lefts, rights = columns(layers, blocks, lanes, sizes)
     top = min((y[n] - blocks[n].anchor for n in range(len(units))), default=0.0)
     top = min([top, *(y[n] - 6 for n in range(len(units), len(y)))])
     whole = Block(units[0].block.head, 0, 0, {}, [], [])
@@ -89,7 +89,7 @@ def _distance(layers: Layers, blocks: Sequence[Block], a: int, b: int) -> float:
     return below + above + (ABOVE if one and two else THREAD)
 
 
-def _columns(layers: Layers, blocks: Sequence[Block], lanes: Sequence[Lane], sizes: Sizes) -> tuple[list[float], list[float]]:
+def columns(layers: Layers, blocks: Sequence[Block], lanes: Sequence[Lane], sizes: Sizes) -> tuple[list[float], list[float]]:
     """Left and right ends of the columns."""
     lefts, rights, x = [], [], 0.0
     named = [0.0] * len(layers.columns)
