@@ -9,15 +9,18 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from . import _native
+from .absent import StandIn, claims_to_start, stand_in
+from .advice import Advice
 from .diagnostics import graph_problems
 from .errors import PluginError, Problem
 from .expansion import expand
 from .pipefile import Component, PipeFile, link_problems
+from .pipemodel import HINTED
 from .profiles import Resolved, resolve
 from .registry import Registry, UnknownProvider
 from .settings import Secret
 from .structure import aliases_of, build, keys_of
-from .variables import Unset, Variables
+from .variables import Unset, Variables, foreign
 
 if TYPE_CHECKING:
     from .node import Node
@@ -25,14 +28,23 @@ if TYPE_CHECKING:
 
 __all__ = ["Part", "Plan", "compile_pipe"]
 
+GUESSED = 12  # unknown providers that get a guess of what was meant
+
 
 @attrs.frozen
 class Part:
-    """One component that is ready to be made; `config` is None where its class has none, or where it is wrong."""
+    """One component that is ready to be made; `config` is None where its class has none, or where it is wrong.
+
+    `cls` is a stand-in where the node is missing; a plan with one never runs.
+    """
 
     component: Component
     cls: type[Node[Any]]
     config: Any = attrs.field(repr=False)
+
+    @property
+    def missing(self) -> bool:
+        return isinstance(self.cls, StandIn)
 
 
 @attrs.frozen
@@ -41,7 +53,7 @@ class Plan:
 
     Parameters:
         pipe: after substitution and expansion.
-        parts: the components whose nodes are known, in file order.
+        parts: the components, in file order; without those whose node is missing and that are wired to nothing.
         lanes: names of all lanes.
         controls: name to number of all controls.
         compiled: the native result.
@@ -75,7 +87,7 @@ class _Compiler:
         self.problems: list[Problem] = []
         self.unset: dict[str, list[Unset]] = {}
         self.resolved: dict[str, Resolved] = {}
-        self.missing: set[str] = set()
+        self.unknown = 0
 
     def add(self, path: str, code: str, message: str, hint: str = "", component: str = "", *, warning: bool = False) -> None:
         severity = "warning" if warning else "error"
@@ -86,21 +98,17 @@ class _Compiler:
         self.source = pipe.source
         parts = self.parts(pipe)
         plan = self.graph(pipe, parts)
-        unsure = bool(self.missing or link_problems(pipe))
-        self.problems.extend(
-            # Where a node or a link is missing, what would have reached a response is not known.
-            p
-            for p in graph_problems(plan, pipe)
-            if p.code != "no-response" or not unsure
-        )
-        self.report_unset(plan)
+        advice = Advice(plan, self.resolved, torn=bool(link_problems(pipe)))
+        self.problems.extend(advice.judged(graph_problems(plan, pipe)))
+        self.report_variables(plan)
         if source := self.source:
             if source not in {c.id for c in pipe.components} and source != self.pipe.source:
-                known = ", ".join(c.id for c in pipe.components)
+                known = ", ".join(c.id for c in pipe.components[:HINTED])
                 self.add("$.source", "unknown-source", f'Source "{source}" not found in pipeline', f"components: {known}")
-        elif plan.compiled.source < 0 and not plan.compiled.starts and not self.missing:
+        elif plan.compiled.source < 0 and not plan.compiled.starts and not any(part.missing for part in parts):
             hint = "add a source, for instance a component of provider chat, webhook or dropper"
-            self.add("$.components", "no-source", "Pipeline does not have a source component defined", hint)
+            empty = not pipe.components
+            self.add("$.components", "no-source", "Pipeline does not have a source component defined", hint, warning=empty)
         return plan, [attrs.evolve(p, file=self.pipe.file) if not p.file else p for p in self.problems]
 
     def filled(self) -> PipeFile:
@@ -114,39 +122,59 @@ class _Compiler:
         return attrs.evolve(self.pipe, components=components, source=self.source)
 
     def parts(self, pipe: PipeFile) -> list[Part]:
-        wired = {link.source for c in pipe.components for link in c.input} | {
-            link.caller for c in pipe.components for link in c.control
-        }
-        parts: list[Part] = []
-        seen: set[str] = set()
+        links = [(link.source, link.lane) for c in pipe.components for link in c.input]
+        calls = [(link.caller, link.control) for c in pipe.components for link in c.control]
+        wired = {id for id, _ in (*links, *calls)}
+        classes: dict[str, type[Node[Any]] | None] = {}
+        chosen: list[Component] = []
         for component in pipe.components:
-            if component.id in seen or not component.provider:
+            if component.id in classes or not component.provider:
                 continue  # both are reported already
-            seen.add(component.id)
-            cls = self.find(component, loose=not (component.input or component.control or component.id in wired))
-            if cls is None:
-                self.missing.add(component.id)
+            loose = not (component.input or component.control or component.id in wired)
+            loose = loose and not claims_to_start(component, self.source)
+            classes[component.id] = cls = self.find(component, loose=loose)
+            if cls is not None or not loose:
+                chosen.append(component)
+        emits, needs = _grouped(links), _grouped(calls)
+        parts: list[Part] = []
+        for component in chosen:
+            id, known = component.id, classes[component.id]
+            if known is None:
+                stand = stand_in(component, emits.get(id, ()), needs.get(id, ()), classes, self.source)
+                parts.append(Part(component, stand, None))
             else:
-                parts.append(Part(component, cls, self.config(component, cls)))
+                parts.append(Part(component, known, self.config(component, known)))
         self.one_class_a_lane(parts)
         return parts
 
     def find(self, component: Component, *, loose: bool) -> type[Node[Any]] | None:
-        at, id = f"{component.at}.provider", component.id
+        at, id, provider = f"{component.at}.provider", component.id, component.provider
         try:
-            return self.registry.find(component.provider)
+            cls = self.registry.find(provider)
         except UnknownProvider as error:
-            self.add(at, "unknown-provider", str(error), error.hint, id, warning=loose)
+            self.unknown += 1
+            hint = error.hint if self.unknown <= GUESSED or error.pip or error.unwritten else ""
+            self.add(at, "unknown-provider", str(error), hint, id, warning=loose)
+            return None
         except PluginError as error:
             code = {"DuplicateProvider": "duplicate-provider", "InvalidNode": "invalid-node"}.get(
                 type(error).__name__, "plugin-load"
             )
             self.add(at, code, str(error), "rocketride-core nodes list shows what is installed", id)
-        return None
+            return None
+        current, successors = self.registry.outdated(provider)
+        if current:
+            self.add(at, "renamed-provider", f"'{provider}' is called '{current}' today", f"write '{current}'", id, warning=True)
+        elif successors:
+            shown = f"{', '.join(successors[:3])}{', …' if len(successors) > 3 else ''}"
+            hint = f"write {shown}: one node for each lane"
+            self.add(at, "renamed-provider", f"'{provider}' is an old node, which still works", hint, id, warning=True)
+        return cls
 
     def config(self, component: Component, cls: type[Node[Any]]) -> Any:
         at = f"{component.at}.config"
-        resolved = resolve(cls.spec, component.config, at, keys=keys_of(cls.config_class), aliases=aliases_of(cls.config_class))
+        written = self.with_profile(component)
+        resolved = resolve(cls.spec, written, at, keys=keys_of(cls.config_class), aliases=aliases_of(cls.config_class))
         self.resolved[component.id] = resolved
         found = list(resolved.problems)
         made: Any = None
@@ -156,6 +184,15 @@ class _Compiler:
             self.hide(made)
         self.problems.extend(attrs.evolve(p, component=component.id) for p in found)
         return made
+
+    def with_profile(self, component: Component) -> Mapping[str, Any]:
+        """The config, with a profile that stands beside it instead of in it."""
+        beside = component.raw.get("profile")
+        if not isinstance(beside, str) or not beside or "profile" in component.config:
+            return component.config
+        message = "'profile' stands beside 'config'; it is taken as if it stood in it"
+        self.add(f"{component.at}.profile", "misplaced-key", message, "move it into 'config'", component.id, warning=True)
+        return {**component.config, "profile": beside}
 
     def hide(self, config: Any) -> None:
         """A secret that stands in the file itself is as secret as one from a variable."""
@@ -174,6 +211,8 @@ class _Compiler:
     def one_class_a_lane(self, parts: Sequence[Part]) -> None:
         known: dict[str, tuple[Any, str]] = {}
         for part in parts:
+            if part.missing:
+                continue
             manifest = part.cls.manifest
             for lane in (*(lane for lane, _, _ in manifest.on.values()), *manifest.outs):
                 item, first = known.setdefault(lane.name, (lane.item, part.component.id))
@@ -200,7 +239,7 @@ class _Compiler:
         compiled = _native.compile(decls, links, calls, list(lanes.numbers), places.get(self.source, -1))
         return Plan(pipe, parts, list(lanes.numbers), controls.numbers, compiled)
 
-    def report_unset(self, plan: Plan) -> None:
+    def report_variables(self, plan: Plan) -> None:
         reachable = {part.component.id for part, yes in zip(plan.parts, plan.compiled.reachable, strict=True) if yes}
         for id, unset in self.unset.items():
             resolved = self.resolved.get(id)
@@ -208,6 +247,20 @@ class _Compiler:
                 used = id in reachable and (resolved is None or resolved.uses(one.path))
                 hint = f"set it in the environment or in .env, or write ${{{one.name}:-default}}"
                 self.add(one.path, "unset-variable", f"variable {one.name} is not set", hint, id, warning=not used)
+        for part in plan.parts:
+            resolved = self.resolved.get(part.component.id)
+            for one in foreign(part.component.config, f"{part.component.at}.config") if resolved is not None else ():
+                if resolved is not None and resolved.uses(one.path):
+                    message = f"${{{one.name}}} stays as it is: only variables that begin with ROCKETRIDE_ are replaced"
+                    hint = f"write ${{ROCKETRIDE_{one.name}}}"
+                    self.add(one.path, "other-variable", message, hint, part.component.id, warning=True)
+
+
+def _grouped(pairs: Sequence[tuple[str, str]]) -> dict[str, list[str]]:
+    out: dict[str, list[str]] = {}
+    for key, value in pairs:
+        out.setdefault(key, []).append(value)
+    return out
 
 
 class _Numbers:

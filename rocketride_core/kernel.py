@@ -123,7 +123,7 @@ class Kernel:
         """What entering `load` does; whoever calls this calls `close`."""
         variables = self._variables()
         plan, problems = self.plan(pipe, variables, source)
-        if any(p.severity == "error" for p in problems):
+        if not plan.parts or any(p.severity == "error" for p in problems):
             raise PipeError(problems=_told(problems, variables))
         tracer = None
         if self._trace != "off":

@@ -13,6 +13,7 @@ from .payloads import Arguments
 from .reading import closest
 
 HINTED = 50  # problems that get a guess of what was meant; a file with more is wrong altogether, and guesses cost time
+COMPARED = 5000  # words that all guesses of one kind may look at
 
 __all__ = ["Component", "ControlLink", "LaneLink", "PipeFile", "link_problems", "unwrapped"]
 
@@ -139,13 +140,14 @@ def link_problems(pipe: PipeFile) -> list[Problem]:
                     file=pipe.file,
                 )
             )
+    hinted = min(HINTED, COMPARED // (len(ids) or 1))
     for component in pipe.components:
         links = [("input", link.source, link.at) for link in component.input]
         links += [("control", link.caller, link.at) for link in component.control]
         for kind, target, at in links:
             if target not in ids:
                 message = f"Component {component.id} {kind} references unknown component id: {target}"
-                hint = _meant(target, ids) if len(problems) < HINTED else ""
+                hint = _meant(target, ids) if len(problems) < hinted else ""
                 problems.append(Problem(f"{at}.from", "dangling-link", message, hint, component.id, file=pipe.file))
     if pipe.source and ids and pipe.source not in ids:
         message = f"'pipeline.source' references unknown component id: {pipe.source}"

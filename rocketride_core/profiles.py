@@ -8,6 +8,9 @@ Who wins, from the strongest:
 - no `profile`: top-level keys, the block of the default profile (or of the only other profile that has one, which is
   then the profile), dotted keys, `parameters`, the preset.
 
+`parameters` may hold a whole config, also one level down under the provider's name: its profile counts where the config
+itself names none and has no block, its block beats its keys.
+
 Null never overrides; `0`, `""` and `false` do. Objects are merged, lists replaced.
 """
 
@@ -133,13 +136,18 @@ class _Resolver:
             dotted = [key for key in self.config if key.endswith(".profile")]
             name, at = (self.config[dotted[0]], child(self.path, dotted[0])) if dotted else (None, at)
         self.chosen: Profile | None = next(iter(self.spec.profiles), None)
-        if name is None or (isinstance(name, Filled) and not name.complete):
+        if name is None:
+            return self.inner_profile()
+        if isinstance(name, Filled) and not name.complete:
             return ""
         if not isinstance(name, str) or not name:
             self.add(at, "invalid-value", "'profile' must be a non-empty string")
             return ""
         if name in self.profiles:
             self.chosen = self.profiles[name]
+        elif name == "default" and self.chosen is not None:
+            message = f"Profile default is not defined in {self.spec.provider}; {self.chosen.id}, its default profile, is taken"
+            self.add(at, "unknown-profile", message, f"write '{self.chosen.id}'", warning=True)
         elif self.profiles or name != "default":
             shown = "***" if isinstance(name, Filled) else name
             likely = closest(name, self.profiles)
@@ -147,6 +155,26 @@ class _Resolver:
             message = f"Profile {shown} is not defined in {self.spec.provider}"
             self.add(at, "unknown-profile", message, f"did you mean {likely}? {hint}" if likely else hint)
         return "".join(name)
+
+    def inner(self) -> Iterator[tuple[Mapping[str, Any], str]]:
+        """The configs inside of `parameters`, the more special one first."""
+        parameters, at = self.config.get("parameters"), child(self.path, "parameters")
+        if isinstance(parameters, Mapping):
+            own = parameters.get(self.spec.provider)
+            if isinstance(own, Mapping) and self.spec.provider not in self.keys:
+                yield own, child(at, self.spec.provider)
+            yield parameters, at
+
+    def inner_profile(self) -> str:
+        """The profile that stands in `parameters`, where nothing in the config itself tells one."""
+        if any(isinstance(self.config.get(name), Mapping) for name in self.profiles if name not in self.keys):
+            return ""
+        for values, _ in self.inner():
+            name = values.get("profile")
+            if isinstance(name, str) and "".join(name) in self.profiles:
+                self.chosen = self.profiles["".join(name)]
+                return self.chosen.id
+        return ""
 
     def by_profile(self, name: str) -> Iterator[tuple[Mapping[str, Any], str]]:
         if name not in self.keys and self.config.get(name) is not None:
@@ -201,13 +229,14 @@ class _Resolver:
         yield flat, self.path
         for key, setting in dotted.items():
             yield _At({setting: self.config[key]}, {setting: child(self.path, key)}), self.path
-        parameters = self.config.get("parameters")
-        if isinstance(parameters, Mapping):
-            junk: tuple[Any, ...] = (None, {}, "")
-            wanted = {
-                k: v for k, v in parameters.items() if (k in self.keys if self.keys else k not in _FILE_ONLY and v not in junk)
-            }
-            yield wanted, child(self.path, "parameters")
+        junk: tuple[Any, ...] = (None, {}, "")
+        for values, inside in self.inner():
+            own = values.get(self.chosen.id) if self.chosen else None
+            if self.chosen and isinstance(own, Mapping) and self.chosen.id not in self.keys:
+                yield own, child(inside, self.chosen.id)
+            passed = {*_FILE_ONLY, self.spec.provider, *self.profiles}
+            wanted = {k: v for k, v in values.items() if (k in self.keys if self.keys else k not in passed and v not in junk)}
+            yield wanted, inside
 
 
 class _At(dict[str, Any]):

@@ -7,9 +7,9 @@ own, to the same class; then every name is found without importing anything.
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from .distinfo import CORE, fits
 from .errors import DuplicateProvider, InvalidNode, PluginError
 from .index import Distribution, cache_folder, installed
 from .loading import Listing, load, load_node, named, target
+from .names import Names
 
 if TYPE_CHECKING:
     from .node import Node
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["PIP", "Listing", "Registry", "UnknownProvider"]
 
 PIP = "try: pip install "
+UNWRITTEN = "nobody has written this node yet"
 
 
 class UnknownProvider(LookupError):
@@ -33,19 +35,37 @@ class UnknownProvider(LookupError):
 
     Parameters:
         provider: what was asked for.
-        close: known providers of a similar name, the most similar first; they need not be installed.
         pip: the distribution that is known to have it, "" for none.
+        current: the provider's name today, where an old one was asked for.
+        unwritten: whether it is known, and nobody has written it yet.
+        guess: gives known providers of a similar name; asked only when somebody wants to know.
     """
 
-    def __init__(self, provider: str, close: Sequence[str] = (), pip: str = "") -> None:
+    def __init__(
+        self,
+        provider: str,
+        pip: str = "",
+        *,
+        current: str = "",
+        unwritten: bool = False,
+        guess: Callable[[], Sequence[str]] = tuple,
+    ) -> None:
         super().__init__(f"no installed node provides '{provider}'")
-        self.provider, self.close, self.pip = provider, tuple(close), pip
+        self.provider, self.pip, self.current, self.unwritten, self._guess = provider, pip, current, unwritten, guess
+
+    @cached_property
+    def close(self) -> tuple[str, ...]:
+        """Known providers that may have been meant, the most similar first; they need not be installed."""
+        return () if self.pip or self.unwritten else tuple(self._guess())
 
     @property
     def hint(self) -> str:
-        """What to do about it, in one line; "" where nothing is known."""
+        """What to do about it, in one line, a second one for an old name; "" where nothing is known."""
+        renamed = f"it is called '{self.current}' today" if self.current else ""
         if self.pip:
-            return f"{PIP}{self.pip}"
+            return f"{PIP}{self.pip}" + (f"\n{renamed}" if renamed else "")
+        if self.unwritten:
+            return f"{renamed + '; ' if renamed else ''}{UNWRITTEN}"
         return f"did you mean {' or '.join(repr(name) for name in self.close)}?" if self.close else ""
 
 
@@ -79,7 +99,7 @@ class Registry:
         self._claims: dict[str, list[Listing]] = {}
         self._found: dict[str, type[Node[Any]]] = {}
         self._failed: dict[str, PluginError] = {}
-        self._names: Mapping[str, Mapping[str, str]] | None = None
+        self.names = Names()
 
     def listings(self) -> Sequence[Listing]:
         """Every provider, alphabetically, no node imported. One that is claimed twice is listed twice, with the problem."""
@@ -131,18 +151,21 @@ class Registry:
         found = [_listing(name, where, one) for one in self._installed or () for name, where in one.plugins]
         return sorted(found, key=lambda one: (one.provider, one.distribution))
 
+    def outdated(self, provider: str) -> tuple[str, tuple[str, ...]]:
+        """What a provider that is found is called today, and the nodes that took its place; a host's own is never outdated."""
+        if provider in self._own:
+            return "", ()
+        current = "" if provider in self._read() else self.names.current(provider)
+        return current, self.names.successors(provider)
+
     def close(self, provider: str) -> list[str]:
         """Known providers, installed or not, that one may have meant; at most three, the likeliest first."""
-        import difflib
-
-        known = sorted({*self._own, *self._read(), *self._data("pip"), *self._data("aliases")} - {provider})
-        # People write the folder's name for the provider's (`store_qdrant`), or leave its family out (`openai`).
-        family = [name for name in known if name.endswith(f"_{provider}") or provider.endswith(f"_{name}")]
-        return list(dict.fromkeys([*family, *difflib.get_close_matches(provider, known, 3, 0.75)]))[:3]
+        own = {name: [""] for name in self._own}
+        return self.names.close(provider, own | {name: [c.distribution for c in claims] for name, claims in self._read().items()})
 
     def pip(self, provider: str) -> str:
         """The distribution that is known to have this provider, "" for none."""
-        return self._data("pip").get(self._data("aliases").get(provider, provider), "")
+        return self.names.pip(provider)
 
     def _read(self) -> dict[str, list[Listing]]:
         if self._installed is None:
@@ -154,11 +177,6 @@ class Registry:
                     claims.setdefault(name, []).append(_listing(name, where, one))
             self._claims, self._installed = claims, found
         return self._claims
-
-    def _data(self, table: str) -> Mapping[str, str]:
-        if self._names is None:
-            self._names = json.loads((Path(__file__).parent / "data" / "providers.json").read_text("utf-8"))
-        return self._names[table]
 
     def _search(self, provider: str) -> type[Node[Any]]:
         own, claims = self._own.get(provider, []), self._read().get(provider, [])
@@ -174,11 +192,16 @@ class Registry:
             )
         if claims:
             return load_node(claims[0])
-        behind = self._data("aliases").get(provider, "")
-        if behind in self._own or behind in self._read():
-            return self.find(behind)
-        pip = self.pip(provider)
-        raise UnknownProvider(provider, () if pip else self.close(provider), pip)
+        current = self.names.current(provider)
+        if current in self._own or current in self._read():
+            return self.find(current)
+        raise UnknownProvider(
+            provider,
+            self.names.pip(provider),
+            current=current,
+            unwritten=self.names.unwritten(provider),
+            guess=lambda: self.close(provider),
+        )
 
 
 def _listing(name: str, where: str, one: Distribution) -> Listing:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -15,7 +15,7 @@ import attrs
 from .reading import child
 from .settings import looks_secret
 
-__all__ = ["Filled", "Unset", "Variables", "read_dotenv"]
+__all__ = ["Filled", "Unset", "Variables", "foreign", "read_dotenv"]
 
 _OPEN = r"\$\{(ROCKETRIDE_\w+)(:-|\})"
 _LINE = r"""(?sm)^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=[ \t]*("(?>[^"\\]|\\.)*"|'[^']*'|[^\n]*)"""
@@ -52,6 +52,20 @@ class Unset:
 
     path: str
     name: str
+
+
+def foreign(value: Any, path: str) -> Iterator[Unset]:
+    """Variables of other names, which nobody replaces. A text with blanks is prose or code, where `${X}` may mean anything."""
+    if isinstance(value, str):
+        if "${" in value and not isinstance(value, Filled) and not re.search(r"\s", value):
+            for name in dict.fromkeys(re.findall(r"\$\{([A-Z][A-Z0-9_]*)\}", value)):
+                yield Unset(path, name)
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            yield from foreign(item, child(path, str(key)))
+    elif isinstance(value, Sequence) and not isinstance(value, bytes | bytearray | memoryview):
+        for n, item in enumerate(value):
+            yield from foreign(item, child(path, n))
 
 
 class Variables:

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from rocketride_core.cli import main
-from rocketride_core.registry import Registry
+from rocketride_core.names import Names
 
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
 import fake_site
@@ -146,8 +146,8 @@ def place(site: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("COLUMNS", "100")
     # Known to have these providers, and certain not to be installed.
-    known, absent = Registry._data, {"absent_llm": "rocketride-absent-llm", "absent_store": "rocketride-absent-store"}
-    monkeypatch.setattr(Registry, "_data", lambda self, table: {**known(self, table), **(absent if table == "pip" else {})})
+    known, absent = Names.pip, {"absent_llm": "rocketride-absent-llm", "absent_store": "rocketride-absent-store"}
+    monkeypatch.setattr(Names, "pip", lambda self, provider: absent.get(provider) or known(self, provider))
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     return tmp_path / "here"

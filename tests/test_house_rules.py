@@ -26,8 +26,8 @@ FLOORS = {
     1: "spec pipefile pipemodel pipereader pipewriter kinds converting profiles structure configschema protocols",
     2: "node manifest handlers schema hookspecs toolbox toolschema toolrunner toolcalls controlplane instance live nested flight"
     " results trace limits loop workers timed toolcheck resultschema perworker conversation",
-    3: "registry index distinfo loading relay",
-    4: "compiler diagnostics expansion",
+    3: "registry names index distinfo loading relay",
+    4: "graph compiler diagnostics expansion absent advice embedders wires",
     5: "pipeline bound entries runs mapping routing probing",
     6: "cli kernel",
     7: "testing",
@@ -275,7 +275,7 @@ def test_nothing_names_a_machine_or_a_registry() -> None:
     # Put together from pieces, so that this file does not contain what it looks for.
     folders = ["wo" + "rk", "ro" + "ot", "ho" + "me/[a-z]", "fa" + "rm"]
     hosts = [r"py" + r"pi\.org", "python" + r"hosted\.org", r"np" + r"mjs\.", r"deb\.deb" + "ian"]
-    words = ["fa" + "rm-bench", "sub" + "agent", r"\.lib" + "rary/"]
+    words = ["fa" + "rm-bench", r"(?<!_)sub" + "agent", r"\.lib" + "rary/"]
     paths = r"(?<![\w.*})\]])/(?:" + "|".join(folders) + r")(?=[/\s'\"`)]|$)"
     pattern = re.compile("|".join([paths, *hosts, *words]))
     found = []
