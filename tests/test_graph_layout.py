@@ -6,19 +6,24 @@ from __future__ import annotations
 import itertools
 import time
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from graph_kit import EVERY, component, draw, loops, nested, points, wide
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rocketride_core.graph import svg
+from rocketride_core.graph import picture_of, svg
 from rocketride_core.graph.geometry import Spot
 from rocketride_core.graph.layers import layered
 from rocketride_core.graph.layout import Layout, layout_of
 from rocketride_core.graph.picture import Box, Picture, Wire
 from rocketride_core.graph.placing import nearest
 from rocketride_core.graph.structure import MAIN, structure_of
+from rocketride_core.pipefile import inspect_pipe
+from rocketride_core.registry import Registry
+
+PIPES = sorted(path for path in (Path(__file__).resolve().parents[2] / "shared" / "pipes").rglob("*") if path.is_file())
 
 every_picture = pytest.mark.parametrize("name", EVERY)
 
@@ -68,7 +73,19 @@ def test_nothing_lies_on_anything_and_wires_lead_from_box_to_box(name: str) -> N
 @pytest.mark.parametrize("name", ["small", "nested", "wide", "two_sources"])
 def test_wires_run_around_boxes(name: str) -> None:
     picture = EVERY[name]()
-    layout = layout_of(picture)
+    runs_around(picture, layout_of(picture))
+
+
+@pytest.mark.skipif(not PIPES, reason="../shared/pipes is not here")
+def test_real_files_are_laid_out_well() -> None:
+    registry = Registry()
+    for path in PIPES:
+        picture = picture_of(inspect_pipe(path)[0], [], registry)
+        if picture.boxes:
+            runs_around(picture, check(picture))
+
+
+def runs_around(picture: Picture, layout: Layout) -> None:
     for route in layout.routes:
         wire = picture.wires[route.wire]
         for box, spot in layout.spots.items():
@@ -188,6 +205,18 @@ def test_the_nearest_places_keep_their_gaps(wishes: list[tuple[float, float]], g
     assert all(b - a >= gap - 1e-6 for a, b in itertools.pairwise(found))
     fits = all(b - a >= gap for a, b in itertools.pairwise(wanted))
     assert not fits or found == pytest.approx(wanted)
+
+
+def test_control_that_is_written_the_wrong_way_round_can_be_seen() -> None:
+    picture = draw(
+        component("ask", "g_ask"),
+        component("agent", "g_think", ("questions", "ask"), calls=(("llm", "llm"), ("tool", "tool"))),
+        component("llm", "llm_x"),
+        component("tool", "g_tool"),
+    )
+    layout = check(picture)
+    runs_around(picture, layout)
+    assert layout.spots[2].right < layout.spots[1].x
 
 
 def test_a_long_flow_goes_on_in_a_new_row() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Control wires that do not hang: a callee that several share, one that has lanes too, circles."""
+"""Control wires inside of what hangs: a callee that several share, circles."""
 
 from __future__ import annotations
 

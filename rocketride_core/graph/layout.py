@@ -57,7 +57,6 @@ def layout_of(picture: Picture) -> Layout:
 class _Composer:
     def __init__(self, picture: Picture) -> None:
         self.picture = picture
-        self.sizes = Sizes(picture)
         self.structure = structure_of(picture)
         self.callees: dict[int, dict[int, int]] = {}
         self.lanes: dict[int, list[int]] = {}
@@ -67,9 +66,14 @@ class _Composer:
             if wire.control and self.structure.under.get(wire.target) == wire.source and wire.target not in taken:
                 taken.add(wire.target)
                 self.callees.setdefault(wire.source, {})[wire.target] = n
+        hung = {n for calls in self.callees.values() for n in calls.values()}
         for n, wire in enumerate(picture.wires):
-            if not wire.control:
-                self.lanes.setdefault(self.structure.level(wire.source, wire.target), []).append(n)
+            region = self.structure.level(wire.source, wire.target)
+            # A call of what does not hang goes from left to right, too, where it leads to another unit.
+            units = {self.structure.unit(box, region) for box in (wire.source, wire.target)}
+            if not wire.control or (n not in hung and len(units) == 2):
+                self.lanes.setdefault(region, []).append(n)
+        self.sizes = Sizes(picture, [n for wires in self.lanes.values() for n in wires])
 
     def level(self, region: int) -> Block:
         """All of a region, without a frame."""

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from .measure import width
 from .picture import Picture
@@ -17,18 +17,22 @@ LOWEST, PORT = 60.0, 15.0
 
 
 class Sizes:
-    """Of one picture: all boxes are as wide as the widest text needs, within limits; high enough for their lanes."""
+    """Of one picture: all boxes are as wide as the widest text needs, within limits; high enough for their wires.
 
-    def __init__(self, picture: Picture) -> None:
+    Parameters:
+        level: numbers of the wires that enter at the left and leave at the right.
+    """
+
+    def __init__(self, picture: Picture, level: Iterable[int]) -> None:
         needed = [NARROWEST - 2 * PAD]
         for box in picture.boxes:
             needed += [width(box.title, TITLE, bold=True), width(box.id, SMALL), width(box.provider, SMALL)]
         self.w = round(min(max(needed) + 2 * PAD, WIDEST))
         ports: dict[tuple[int, bool], set[str]] = {}
-        for wire in picture.wires:
-            if not wire.control:
-                ports.setdefault((wire.source, False), set()).add(wire.name)
-                ports.setdefault((wire.target, True), set()).add(wire.name)
+        for n in level:
+            wire = picture.wires[n]
+            ports.setdefault((wire.source, False), set()).add(wire.name)
+            ports.setdefault((wire.target, True), set()).add(wire.name)
         self._h = {
             box: max(LOWEST, PORT * max(len(ports.get((box, side), ())) for side in (False, True)) + 12)
             for box in range(len(picture.boxes))
