@@ -9,7 +9,16 @@ from collections.abc import Mapping, Sequence
 __all__ = ["COMMANDS", "PROGRAM", "Usage", "build", "parse"]
 
 PROGRAM = "rocketride-core"
-COMMANDS = {"run": "run", "chat": "chat", "check": "check", "graph": "graph", "nodes": "nodes", "schema": "schema", "help": "extra"}
+COMMANDS = {
+    "run": "run",
+    "chat": "chat",
+    "check": "check",
+    "graph": "graph",
+    "fmt": "fmt",
+    "nodes": "nodes",
+    "schema": "schema",
+    "help": "extra",
+}
 
 
 class Usage(Exception):
@@ -39,6 +48,7 @@ def _built(plugins: Sequence[str] = ()) -> tuple[argparse.ArgumentParser, Mappin
     _chat(commands.add_parser("chat", help="talk with a pipeline: it answers each line, and knows what was said"))
     _check(commands.add_parser("check", help="say everything that is wrong with .pipe files"))
     _graph(commands.add_parser("graph", help="draw a pipeline: as text, SVG or Mermaid"))
+    _fmt(commands.add_parser("fmt", help="lay out .pipe files anew: white space only, every word stays"))
     _nodes(commands.add_parser("nodes", help="list the installed nodes, or show one"))
     schema = commands.add_parser("schema", help="print the JSON Schema of .pipe files, with the installed nodes, for editors")
     schema.add_argument("--output", metavar="FILE", default="-", help="write it here instead")
@@ -145,6 +155,13 @@ def _graph(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--open", action="store_true", help="show the svg in the browser")
     _pipe(parser)
+
+
+def _fmt(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "pipes", metavar="PIPE", nargs="+", help=".pipe files, folders of them, or - for standard input to output"
+    )
+    parser.add_argument("--check", action="store_true", help="change nothing; say which files would change, and exit with 1 then")
 
 
 def _nodes(parser: argparse.ArgumentParser) -> None:

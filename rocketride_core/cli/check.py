@@ -13,7 +13,7 @@ from .arguments import Usage
 from .overrides import apply, environment
 from .report import lines, missing
 
-__all__ = ["execute"]
+__all__ = ["execute", "files_of"]
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -23,7 +23,7 @@ def execute(args: argparse.Namespace) -> int:
 
     kernel = Kernel(env=environment(args.env))
     bad, install = False, set[str]()
-    for file in _files(args.pipes):
+    for file in files_of(args.pipes):
         pipe, problems = inspect_pipe(file)
         if pipe.components or not problems:
             # The kernel reports what reading found as well; --set and --source are applied to what was read.
@@ -45,7 +45,8 @@ def execute(args: argparse.Namespace) -> int:
     return 2 if bad else 0
 
 
-def _files(names: list[str]) -> list[Path]:
+def files_of(names: list[str]) -> list[Path]:
+    """The files that are named, and the .pipe files in folders that are, each once."""
     found: dict[Path, None] = {}
     for name in names:
         path = Path(name)
