@@ -23,7 +23,7 @@ CORE = REPOSITORY / "rocketride_core"
 # The public names (`rocketride_core` itself) are for users: in core only the command line and the test kit, users too, take them.
 FLOORS = {
     0: "_native errors payloads lanes controls blob entry reading settings variables plainjson",
-    1: "spec pipefile pipemodel pipereader pipewriter kinds converting profiles structure configschema protocols formatting",
+    1: "spec pipefile pipemodel pipereader pipewriter kinds converting profiles structure configschema protocols formatting locating",
     2: "node manifest handlers schema hookspecs toolbox toolschema toolrunner toolcalls controlplane instance live nested flight"
     " results trace limits loop workers timed toolcheck resultschema perworker conversation",
     3: "registry names index distinfo loading relay",

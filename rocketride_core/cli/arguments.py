@@ -51,6 +51,9 @@ def _built(plugins: Sequence[str] = ()) -> tuple[argparse.ArgumentParser, Mappin
     _fmt(commands.add_parser("fmt", help="lay out .pipe files anew: white space only, every word stays"))
     _nodes(commands.add_parser("nodes", help="list the installed nodes, or show one"))
     schema = commands.add_parser("schema", help="print the JSON Schema of .pipe files, with the installed nodes, for editors")
+    schema.add_argument(
+        "what", choices=["pipe", "check"], nargs="?", default="pipe", help="pipe (default), or what `check --json` prints"
+    )
     schema.add_argument("--output", metavar="FILE", default="-", help="write it here instead")
     commands.add_parser("help", help="show this, and the commands of installed plugins")
     for command in commands.choices.values():
@@ -140,7 +143,13 @@ def _check(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("pipes", metavar="PIPE", nargs="+", help=".pipe files, or folders of them")
     parser.add_argument("--strict", action="store_true", help="warnings are errors")
     parser.add_argument("--probe", action="store_true", help="ask servers and models too: are they there, may we use them?")
-    parser.add_argument("--json", action="store_true", help="print one JSON object a line, one for each file")
+    parser.add_argument(
+        "--format",
+        choices=["text", "json", "sarif"],
+        default="text",
+        help="text; one JSON object a line, one for each file; or SARIF 2.1.0 for code hosts",
+    )
+    parser.add_argument("--json", action="store_true", help="the same as --format json")
     _pipe(parser)
 
 

@@ -22,7 +22,9 @@ def execute(args: argparse.Namespace) -> int:
     from rocketride_core.pipefile import inspect_pipe
 
     kernel = Kernel(env=environment(args.env))
+    form = "json" if args.json else args.format
     bad, install = False, set[str]()
+    told: dict[Path, list[Problem]] = {}
     for file in files_of(args.pipes):
         pipe, problems = inspect_pipe(file)
         if pipe.components or not problems:
@@ -35,12 +37,18 @@ def execute(args: argparse.Namespace) -> int:
         needed = missing(problems)
         bad |= refused
         install.update(needed)
-        if args.json:
+        if form == "sarif":
+            told[file] = list(problems)
+        elif form == "json":
             listed = [attrs.asdict(p, filter=lambda field, _: field is not attrs.fields(Problem).file) for p in problems]
             print(json.dumps({"file": str(file), "ok": not refused, "problems": listed, "install": needed}), flush=True)
         else:
             print("\n".join(lines(problems, str(file), strict=args.strict)), flush=True)
-    if install and not args.json:
+    if form == "sarif":
+        from .sarif import sarif
+
+        print(json.dumps(sarif(told, strict=args.strict), indent=1))
+    elif install and form == "text":
         print(f"\nTo install what is missing:\n  pip install {' '.join(sorted(install))}")
     return 2 if bad else 0
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from importlib.resources import files
 from pathlib import Path
 
 from rocketride_core.errors import PluginError
@@ -18,6 +19,8 @@ __all__ = ["execute"]
 
 
 def execute(args: argparse.Namespace) -> int:
+    if args.what == "check":
+        return _write((files("rocketride_core") / "data" / "check.schema.json").read_text("utf-8"), args.output)
     registry = Registry()
     nodes = {}
     for one in registry.listings():
@@ -28,12 +31,15 @@ def execute(args: argparse.Namespace) -> int:
             print(f"left out {one.provider}: {error}", file=sys.stderr)
             continue
         nodes[cls.spec.provider] = (cls.spec, cls.config_class)
-    text = json.dumps(pipe_schema(nodes.values()), indent=2, ensure_ascii=False) + "\n"
-    if args.output == "-":
+    return _write(json.dumps(pipe_schema(nodes.values()), indent=2, ensure_ascii=False) + "\n", args.output)
+
+
+def _write(text: str, output: str) -> int:
+    if output == "-":
         print(text, end="")
         return 0
     try:
-        Path(args.output).write_text(text, encoding="utf-8")
+        Path(output).write_text(text, encoding="utf-8")
     except OSError as error:
-        raise Usage(f"--output {args.output}: {error.strerror or error}") from error
+        raise Usage(f"--output {output}: {error.strerror or error}") from error
     return 0
