@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -74,7 +74,7 @@ class Out(Node[None]):
     def question(self, instance: Instance, question: Question) -> None: ...
 
     @on(DOCUMENTS)
-    def documents(self, instance: Instance, documents: list[Document]) -> None: ...
+    def documents(self, instance: Instance, documents: Sequence[Document]) -> None: ...
 
 
 NODES: list[type[Node[Any]]] = [Ask, Think, Plain, Tool, Out]

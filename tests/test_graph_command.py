@@ -95,7 +95,12 @@ def test_what_is_no_pipeline_is_told_and_not_drawn(pipe: str, capsys: pytest.Cap
 
 def test_open_shows_the_file(pipe: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     opened: list[str] = []
-    monkeypatch.setattr(webbrowser, "open", lambda url: opened.append(url) or True)
+
+    def shown(url: str) -> bool:
+        opened.append(url)
+        return True
+
+    monkeypatch.setattr(webbrowser, "open", shown)
     assert main(["graph", pipe, "--open", "-o", "a.svg"]) == 0
     assert opened == [Path("a.svg").resolve().as_uri()]
     assert main(["graph", pipe, "--open"]) == 0

@@ -97,11 +97,11 @@ def test_problems_are_marked_where_they_are_and_told_below() -> None:
     wire = groups["nonsense: ask → one"]
     assert any("error" in path.get("class", "").split() for path in wire.findall(f"{NS}path"))
     assert "[unknown-lane]" in (wire.findtext(f"{NS}title") or "")
-    note = groups["Default · note · default · not installed"]
-    assert "warning" in (note.findtext(f"{NS}title") or "")
-    [rect] = [r for r in note.findall(f"{NS}rect") if " box" in r.get("class", "")]
+    canvas = groups["Default · note · default · not installed"]
+    assert "warning" in (canvas.findtext(f"{NS}title") or "")
+    [rect] = [r for r in canvas.findall(f"{NS}rect") if " box" in r.get("class", "")]
     assert {"absent", "warning"} <= set(rect.get("class", "").split())
-    assert [b for b in note.findall(f"{NS}g") if b.get("class") == "badge"]
+    assert [b for b in canvas.findall(f"{NS}g") if b.get("class") == "badge"]
     assert "ghost · ghost · no such component · not in the file" in groups
 
 
