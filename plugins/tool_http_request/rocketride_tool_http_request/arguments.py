@@ -23,6 +23,7 @@ _KNOWN = (
     *("auth", "body", "timeout"),
 )
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_HALF = re.compile(r"[\ud800-\udfff]")
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 
@@ -88,7 +89,7 @@ def _url(value: object) -> tuple[str, dict[str, Any]]:
     """The URL without its fragment, which no server gets, and without the secrets of its query; these apart."""
     if not isinstance(value, str) or not value.strip():
         raise _bad("url is required and must be a non-empty string", "$.url")
-    base, mark, query = value.strip().partition("#")[0].partition("?")
+    base, mark, query = _whole(value.strip(), "$.url").partition("#")[0].partition("?")
     kept: list[str] = []
     moved: dict[str, Any] = {}
     for pair in query.split("&"):
@@ -113,14 +114,22 @@ def _plain(value: Any, path: str) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str | int | float):
-        return str(value)
+        return _whole(str(value), path)
     raise _bad(f"{path.removeprefix('$.')} must be a text, a number or a truth value", path)
+
+
+def _whole(text: str, path: str) -> str:
+    """The text, which UTF-8 can write: JSON can hold a half of a character, and nothing of HTTP can."""
+    if _HALF.search(text):
+        raise _bad(f"{_HALF.sub('?', path.removeprefix('$.'))} must not hold half a surrogate pair", _HALF.sub("?", path))
+    return text
 
 
 def _pairs(given: Mapping[str, Any], key: str, path: str = "$", *, lists: bool = False) -> dict[str, Any]:
     out: dict[str, Any] = {}
     for name, value in (_object(given, key, path) if given.get(key) is not None else {}).items():
         at = f"{path}.{key}.{name}"
+        _whole(name, at)
         if lists and isinstance(value, Sequence) and not isinstance(value, str):
             out[name] = [_plain(item, at) for item in value]
         elif value is not None:
@@ -163,7 +172,7 @@ def _auth(given: Mapping[str, Any]) -> dict[str, Any]:
         raise _bad(f"auth.{kind} must be a JSON object with {' and '.join(wanted)}", f"$.auth.{kind}")
     if any(_CONTROL.search(details[name]) for name in wanted):
         raise _bad(f"auth.{kind} must not hold line breaks or control characters", f"$.auth.{kind}")
-    out: dict[str, Any] = {name: details[name] for name in wanted}
+    out: dict[str, Any] = {name: _whole(details[name], f"$.auth.{kind}.{name}") for name in wanted}
     out[wanted[-1]] = Secret(details[wanted[-1]])
     if kind == "api_key":
         out["add_to"] = details.get("add_to") or PLACES[0]

@@ -25,7 +25,7 @@ from .addresses import Allowed
 from .concealed import Scrubber, is_secret
 from .config import HttpRequestConfig
 from .content import BadBody, Body, parsed, text_of
-from .request import Guard, Prepared, credentials, shown, target
+from .request import Guard, Prepared, credentials, host_of, shown, target
 
 __all__ = ["Client", "Reply"]
 
@@ -81,7 +81,7 @@ class Client:
             ToolError: nothing usable came; one sentence says why.
         """
         begun = time.monotonic()
-        host = request.url.host or ""
+        host = host_of(request.url)
         try:
             async with asyncio.timeout(seconds):
                 return await self._followed(request, begun)
@@ -103,7 +103,9 @@ class Client:
                 return found
             hops += 1
             if hops > self._config.max_redirects:
-                raise ToolFailure(f"More than {self._config.max_redirects} redirects; the last one is from {request.url.host}.")
+                raise ToolFailure(
+                    f"More than {self._config.max_redirects} redirects; the last one is from {host_of(request.url)}."
+                )
             request = found
 
     async def _once(self, request: Prepared, hops: int, begun: float) -> Reply | Prepared:
@@ -125,7 +127,7 @@ class Client:
             found = body.end()
         content_type = response.headers.get("Content-Type", "")
         text, encoding = text_of(found, content_type, cut=body.truncated)
-        text = text if encoding == "base64" else scrub(text)
+        text = text if encoding == "base64" else scrub(text, cut=body.truncated)
         result: dict[str, Json] = {
             "status_code": response.status,
             "status_text": scrub(response.reason or ""),
@@ -189,14 +191,15 @@ class Client:
         self._session = None
 
     def _told(self, error: Exception, hop: _Hop, url: URL) -> ToolError:
-        place = url.host if url.is_default_port() else f"{url.host}:{url.port}"
+        host = host_of(url)
+        place = host if url.is_default_port() else f"{host}:{url.port}"
         if hop.refused and isinstance(error, aiohttp.ClientConnectorError):
             hint = "the settings allowedAddresses and allowPrivateAddresses of the node can allow it"
             return ToolDenied(f"{place} is refused, for it leads to {hop.refused} address; {hint}.")
         if isinstance(error, aiohttp.ClientConnectorDNSError):
-            return ToolFailure(f"The host {url.host} is unknown: its name does not resolve to an address.")
+            return ToolFailure(f"The host {host} is unknown: its name does not resolve to an address.")
         if isinstance(error, aiohttp.InvalidURL):
-            return ToolFailure(f"The host {url.host} is not a valid one.")
+            return ToolFailure(f"The host {host} is not a valid one.")
         if isinstance(error, aiohttp.ClientSSLError | ssl.SSLError):
             return ToolFailure(f"No secure connection to {place}: its certificate is not trusted, or it speaks no TLS.")
         if isinstance(error, aiohttp.ClientConnectorError):
@@ -223,4 +226,4 @@ def _next(base: URL, location: str) -> URL:
         joined = base.join(URL(location.strip()))
         return target(str(joined.with_user(None) if joined.raw_user is not None else joined))
     except (ToolInput, ValueError):
-        raise ToolDenied(f"{base.host} redirects to something that is no http or https URL, which is not followed.") from None
+        raise ToolDenied(f"{host_of(base)} redirects to something that is no http or https URL, which is not followed.") from None

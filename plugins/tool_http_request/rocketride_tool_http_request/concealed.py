@@ -85,11 +85,24 @@ class Scrubber:
         # `Bearer <token>`: a server may repeat the token alone.
         found |= {tail for value in found if len(tail := value.partition(" ")[2]) >= SHORTEST_GIVEN}
         forms = {form for value in found for form in _forms(value)}
-        ordered = sorted(map(re.escape, forms), key=len, reverse=True)
-        self._pattern = re.compile("|".join(ordered)) if ordered else None
+        self._forms = sorted(forms, key=len, reverse=True)
+        self._pattern = re.compile("|".join(map(re.escape, self._forms))) if forms else None
 
-    def __call__(self, text: str) -> str:
-        return self._pattern.sub("***", text) if self._pattern is not None else text
+    def __call__(self, text: str, *, cut: bool = False) -> str:
+        """The text without the secrets.
+
+        Parameters:
+            cut: its end is missing, so the beginning of a secret there, of 4 characters at least, is hidden too.
+        """
+        if self._pattern is None:
+            return text
+        begun = max((_overlap(text, form) for form in self._forms), default=0) if cut else 0
+        return self._pattern.sub("***", text[: len(text) - begun]) + "***" * bool(begun)
+
+
+def _overlap(text: str, form: str) -> int:
+    """Characters at the end of the text that begin a form of a secret; 0 for fewer than 4."""
+    return next((n for n in range(min(len(form), len(text)), SHORTEST - 1, -1) if text.endswith(form[:n])), 0)
 
 
 def _forms(value: str) -> set[str]:
@@ -98,6 +111,6 @@ def _forms(value: str) -> set[str]:
         value,
         json.dumps(value)[1:-1],
         json.dumps(value, ensure_ascii=False)[1:-1],
-        quote(value, safe=""),
-        base64.b64encode(value.encode()).decode(),
+        quote(value, safe="", errors="replace"),
+        base64.b64encode(value.encode("utf-8", "replace")).decode(),
     }

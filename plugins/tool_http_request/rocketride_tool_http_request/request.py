@@ -21,7 +21,7 @@ from .concealed import is_secret, revealed, secrets_in
 from .config import HttpRequestConfig
 from .patterns import Whitelist, origin_of
 
-__all__ = ["Guard", "Prepared", "prepared", "shown"]
+__all__ = ["Guard", "Prepared", "host_of", "prepared", "shown"]
 
 LONGEST_URL = 16_384  # characters
 # Set by the client, which knows better; what a model says of these is left out.
@@ -70,6 +70,12 @@ def shown(url: URL) -> str:
     """A URL as it may be shown: without the secrets of its query."""
     pairs = [(name, "***" if value and is_secret(name) else value) for name, value in url.query.items()]
     return str(url if all(value != "***" for _, value in pairs) else url.with_query(pairs))
+
+
+def host_of(url: URL) -> str:
+    """The host as it stands in a URL and in messages: an IPv6 address in brackets."""
+    host = url.host or ""
+    return f"[{host}]" if ":" in host else host
 
 
 class Guard:
@@ -140,7 +146,7 @@ def prepared(arguments: Mapping[str, Any], config: HttpRequestConfig) -> Prepare
     headers.setdefault("User-Agent", "rocketride-core")
     headers.setdefault("Accept", "*/*")
     for name, value in plain.get("headers", {}).items():
-        if name.lower() == "host" and value.lower() not in {str(url.host), f"{url.host}:{url.port}"}:
+        if name.lower() == "host" and value.lower() not in {host_of(url), f"{host_of(url)}:{url.port}"}:
             raise ToolInput("headers.Host must be the host of the url; leave it out", path="$.headers.Host")
         if name.lower() not in _OWN:
             headers[name] = value

@@ -5,18 +5,22 @@ from __future__ import annotations
 
 import gzip
 import ipaddress
+import json
 import socket
 import threading
 import time
 import zlib
+from base64 import b64encode
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from aiohttp.abc import AbstractResolver
 
 from rocketride_core import RunError, RunTimeout, ToolDenied, ToolFailure, ToolInput, ToolTimeout
 from rocketride_tool_http_request.addresses import Allowed, kind_of
+from rocketride_tool_http_request.concealed import Scrubber
 from rocketride_tool_http_request.content import Body
 from rocketride_tool_http_request.limits import RateLimits
 from rocketride_tool_http_request.patterns import Whitelist, origin_of
@@ -381,6 +385,30 @@ def test_a_long_body_is_cut_and_says_so(server: Any, open_agent: Any) -> None:
     assert got["json"] is None
 
 
+@pytest.mark.parametrize(
+    "form", [str, lambda text: quote(text, safe=""), lambda text: b64encode(text.encode()).decode(), json.dumps]
+)
+@pytest.mark.parametrize("shown", [4, 12, 19])
+def test_a_body_cut_inside_a_secret_shows_no_part_of_it(server: Any, open_agent: Any, form: Any, shown: int) -> None:
+    token = 'planted/+"0123456789é'
+    body = f"the token is {form(token).strip(chr(34))}".encode()
+    server.answers["/x"] = lambda handler: handler.reply(body, headers=[("Content-Type", "text/plain; charset=utf-8")])
+    settings = {"authType": "bearer", "token": token, "authOrigins": [server.url]}
+    with open_agent(maxResponseBytes=len("the token is ") + shown, **settings) as agent:
+        got = agent.get(f"{server.url}/x")
+    assert (got["truncated"], got["body"]) == (True, "the token is ***")
+    assert server.seen[0].headers["Authorization"].startswith("Bearer planted")
+
+
+def test_a_cut_hides_beginnings_of_secrets_only_there() -> None:
+    scrub = Scrubber(["secret-of-mine", "secret"])
+    assert scrub("a secr", cut=True) == "a ***"
+    assert scrub("a secret-of", cut=True) == "a ***"
+    assert scrub("a sec", cut=True) == "a sec", "too short to be more than chance"
+    assert scrub("a secr") == "a secr"
+    assert scrub("secr and secret-of-mine", cut=True) == "secr and ***"
+
+
 def test_the_limit_itself_fits(server: Any, open_agent: Any) -> None:
     server.answers["/x"] = lambda handler: handler.reply(b"x" * 100)
     with open_agent(maxResponseBytes=100) as agent:
@@ -592,3 +620,44 @@ def test_failures_are_one_sentence(raw: Any, open_agent: Any) -> None:
         long = b"".join(b"X-%d: %s\r\n" % (n, b"y" * 8000) for n in range(9)) + b"\r\n0123456789"
         with raw(lambda connection: connection.sendall(head + long)) as url:
             assert "its headers are longer than 65536 characters" in failure(url)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "path"),
+    [
+        ({"query_params": {"q": "\ud83d"}}, "$.query_params.q"),
+        ({"query_params": {"q": ["a", "\ud83d"]}}, "$.query_params.q"),
+        ({"query_params": {"\ude00": "a"}}, "$.query_params.?"),
+        ({"path_params": {"id": "\ude00"}}, "$.path_params.id"),
+        ({"headers": {"X-A": "\ude00"}}, "$.headers.X-A"),
+        ({"body": {"type": "form_data", "form_data": {"f": "\ude00"}}}, "$.body.form_data.f"),
+        ({"body": {"type": "x_www_form_urlencoded", "urlencoded": {"f": "\ude00"}}}, "$.body.urlencoded.f"),
+        ({"bearer_token": "planted\ude00"}, "$.auth.bearer.token"),
+        ({"basic_auth": {"username": "u\ude00", "password": "planted"}}, "$.auth.basic.username"),
+        ({"basic_auth": {"username": "u", "password": "planted\ude00"}}, "$.auth.basic.password"),
+        ({"auth": {"type": "api_key", "api_key": {"key": "k", "value": "planted\ude00"}}}, "$.auth.api_key.value"),
+        ({"url": "http://127.0.0.1:9/:id?q=\ud83d"}, "$.url"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_half_a_character_is_told_with_its_place(open_agent: Any, arguments: dict[str, Any], path: str) -> None:
+    with open_agent() as agent:
+        told = agent.outcome(**{"method": "POST", "url": "http://127.0.0.1:9/:id", **arguments})
+    assert isinstance(told, ToolInput), repr(told)
+    assert told.path == path
+    assert "half a surrogate pair" in str(told)
+    assert "planted" not in str(told)
+
+
+def test_ipv6_hosts_stand_in_brackets_in_messages(open_agent: Any) -> None:
+    with socket.socket(socket.AF_INET6) as listener:
+        try:
+            listener.bind(("::1", 0))
+        except OSError:
+            pytest.skip("there is no IPv6 here")
+        port = listener.getsockname()[1]
+        with open_agent() as agent:
+            told = agent.outcome(method="GET", url=f"http://[::1]:{port}/", headers={"Host": f"[::1]:{port}"})
+        assert f"Cannot connect to [::1]:{port}: " in str(told)
+    with open_agent(allowPrivateAddresses=False) as agent:
+        assert "[::1] is refused" in str(agent.outcome(method="GET", url="http://[::1]/"))
