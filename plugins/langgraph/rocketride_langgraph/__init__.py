@@ -1,8 +1,33 @@
 # SPDX-License-Identifier: MIT
-"""rocketride_langgraph: what connects rocketride-core with LangGraph. LangGraph itself is not imported here."""
+"""rocketride_langgraph: what connects rocketride-core with LangGraph. Neither it nor LangChain is imported before its first use."""
 
-from .adapting import as_langchain
-from .executor import BasicToolNode, ToolExecutor
-from .jsontext import NotJson, json_text
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .adapting import as_langchain
+    from .executor import BasicToolNode, ToolExecutor
+    from .jsontext import NotJson, json_text
 
 __all__ = ["BasicToolNode", "NotJson", "ToolExecutor", "as_langchain", "json_text"]
+
+_PLACES = {
+    "BasicToolNode": "executor",
+    "NotJson": "jsontext",
+    "ToolExecutor": "executor",
+    "as_langchain": "adapting",
+    "json_text": "jsontext",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(f".{_PLACES[name]}", __name__), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

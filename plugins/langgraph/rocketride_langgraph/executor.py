@@ -20,7 +20,7 @@ from .adapting import HostedTool, as_list, read_tools
 from .calling import ReadyTool, error_message
 from .injecting import bubbles
 from .outputs import combined
-from .running import Job, Outcome, run_jobs
+from .running import Job, Outcome, own, run_jobs
 from .turns import Call, Turn, read_turn
 
 __all__ = ["BasicToolNode", "ToolExecutor"]
@@ -40,7 +40,8 @@ class ToolExecutor(Runnable[Any, Any]):
         max_concurrency: the most calls at once; `max_concurrency` of a config may lower it.
         timeout: seconds for one call, None is no limit. A call over it is a ToolTimeout; a coroutine is cancelled, a thread left behind.
         on_error: what is done with an exception: "message" makes a ToolMessage with status error of it, "raise" raises it; a type or a
-            tuple of types raises these and makes messages of others. Interrupts of LangGraph are always raised.
+            tuple of types raises these and makes messages of others. Interrupts of LangGraph are always raised. A CancelledError that a
+            tool raises is a RuntimeError of its call. Only `ainvoke` cannot raise a StopIteration: it is the cause of a RuntimeError.
         messages_key: where a state has its messages.
         name: of the node, for traces.
 
@@ -131,17 +132,14 @@ class ToolExecutor(Runnable[Any, Any]):
             async with turns[tool.serial] if tool.serial else nullcontext(), slots:
                 try:
                     return Outcome(await tool.ainvoke(call, arguments, config, self.messages_key, listed=turn.listed))
-                except asyncio.CancelledError as error:
+                except (asyncio.CancelledError, Exception) as error:
                     task = asyncio.current_task()
-                    if task is None or task.cancelling():
+                    if isinstance(error, asyncio.CancelledError) and (task is None or task.cancelling()):
                         raise
-                    cancelled = RuntimeError(f"{call.name} was cancelled from inside")
-                    cancelled.__cause__ = error
-                    return Outcome(error=cancelled)
-                except Exception as error:
-                    if self._raises(error):
-                        raise
-                    return Outcome(error=error)
+                    raised = own(call.name, error)
+                if self._raises(raised):
+                    raise raised
+                return Outcome(error=raised)
 
         tasks = [asyncio.create_task(serve(one)) for one in ready]
         try:

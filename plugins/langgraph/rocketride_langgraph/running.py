@@ -8,7 +8,7 @@ import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import suppress
-from contextvars import copy_context
+from contextvars import Context, copy_context
 from functools import partial
 from queue import Empty, SimpleQueue
 from threading import Lock, Thread
@@ -20,7 +20,7 @@ from rocketride_core import ToolTimeout
 
 T = TypeVar("T")
 
-__all__ = ["Job", "Outcome", "blocking", "in_thread", "late", "limited", "run_jobs"]
+__all__ = ["Job", "Outcome", "blocking", "in_thread", "late", "limited", "own", "run_jobs"]
 
 
 @attrs.frozen
@@ -58,11 +58,32 @@ def late(name: str, limit: float) -> ToolTimeout:
     return ToolTimeout(f"{name} did not answer within {limit:g} s", tool=name, elapsed=limit)
 
 
+def own(name: str, error: BaseException) -> BaseException:
+    """What a tool raised, as its call reports it, on threads and on a loop alike.
+
+    Python makes a RuntimeError of a StopIteration that leaves a coroutine: here it is itself again. A CancelledError that the tool
+    raised, and nobody asked for, is a RuntimeError: it ends this one call, and does not pass for the end of them all.
+    """
+    inner = error.__cause__
+    if isinstance(error, RuntimeError) and isinstance(inner, StopIteration | StopAsyncIteration) and " raised Stop" in str(error):
+        return inner
+    if isinstance(error, asyncio.CancelledError):
+        cancelled = RuntimeError(f"{name} was cancelled from inside")
+        cancelled.__cause__ = error
+        return cancelled
+    return error
+
+
 def _outcome(work: Callable[[], Any]) -> Outcome:
     try:
         return Outcome(work())
     except BaseException as error:  # noqa: BLE001 - handed to the thread that waits, which raises what is no Exception
         return Outcome(error=error)
+
+
+def _ran(job: Job, context: Context) -> Outcome:
+    outcome = _outcome(partial(context.run, job.work))
+    return outcome if outcome.error is None else Outcome(error=own(job.name, outcome.error))
 
 
 def run_jobs(jobs: Sequence[Job], most: int, stops: Callable[[BaseException], bool]) -> dict[int, Outcome]:
@@ -77,7 +98,7 @@ def run_jobs(jobs: Sequence[Job], most: int, stops: Callable[[BaseException], bo
         BaseException: of a job, at once where it is no Exception.
     """
     if len(jobs) == 1 and jobs[0].inline and jobs[0].limit is None:
-        return {0: _checked(_outcome(lambda: copy_context().run(jobs[0].work)))}
+        return {0: _checked(_ran(jobs[0], copy_context()))}
     turn = _Turn(jobs, stops)
     try:
         for _ in range(min(most, len(jobs))):
@@ -136,7 +157,7 @@ class _Turn:
             job = self._jobs[number]
             if job.limit is not None:
                 self.said.put((number, None))
-            self.said.put((number, self.settled(number, _outcome(partial(self._context.copy().run, job.work)))))
+            self.said.put((number, self.settled(number, _ran(job, self._context.copy()))))
             if number in self._given_up:
                 return
 

@@ -6,6 +6,8 @@ import contextvars
 import json
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -515,9 +517,48 @@ async def test_a_call_that_is_cancelled_from_inside_is_a_failure_of_that_call() 
         """Be cancelled by somebody else."""
         raise asyncio.CancelledError
 
-    messages = (await ToolExecutor([lost, add]).ainvoke(asked(("lost", {}), ("add", {"a": 1}))))["messages"]
-    assert failure(messages[0]) == ("RuntimeError", "lost was cancelled from inside")
-    assert messages[1].content == "2"
+    def lost_too() -> None:
+        """Raise what a future that was cancelled raises."""
+        raise asyncio.CancelledError("a future")
+
+    for calls in (("lost", "lost_too", "add"), ("lost_too",), ("lost",)):
+        messages = await both(
+            ToolExecutor([lost, lost_too, add]), asked(*((name, {"a": 1} if name == "add" else {}) for name in calls))
+        )
+        for name, message in zip(calls, messages, strict=True):
+            if name == "add":
+                assert message.content == "2"
+            else:
+                assert failure(message) == ("RuntimeError", f"{name} was cancelled from inside")
+
+
+async def test_a_stop_iteration_of_a_tool_is_reported_as_itself() -> None:
+    def first() -> Any:
+        """Take the first of nothing."""
+        return next(iter(()))
+
+    async def first_too() -> Any:
+        """Take the first of nothing, on a loop."""
+        raise StopIteration("nothing")
+
+    async def first_of_all() -> Any:
+        """Take the first of nothing that comes."""
+        raise StopAsyncIteration
+
+    executor = ToolExecutor([first, first_too, first_of_all, add])
+    messages = await both(executor, asked(("first", {}), ("first_too", {}), ("first_of_all", {}), ("add", {"a": 1})))
+    assert [failure(m) for m in messages[:3]] == [
+        ("StopIteration", "StopIteration"),
+        ("StopIteration", "nothing"),
+        ("StopAsyncIteration", "StopAsyncIteration"),
+    ]
+    assert messages[3].content == "2"
+    raising = ToolExecutor([first], on_error=StopIteration)
+    with pytest.raises(StopIteration):
+        raising.invoke(asked(("first", {})))
+    with pytest.raises(RuntimeError) as told:
+        await raising.ainvoke(asked(("first", {})))
+    assert isinstance(told.value.__cause__, StopIteration)
 
 
 # --- running ----------------------------------------------------------------------------------------------------------
@@ -700,3 +741,11 @@ def test_functions_under_ainvoke_have_threads_of_their_own_that_nobody_waits_for
     assert "ToolTimeout" in late.content
     assert time.monotonic() - begun < 3
     release.set()
+
+
+def test_importing_the_package_imports_neither_langchain_nor_langgraph() -> None:
+    look = "print([name for name in sys.modules if name.startswith(('langchain', 'langgraph'))])"
+    code = f"import sys, rocketride_langgraph as r; {look}; r.json_text; {look}; print(sorted(r.__all__) == [n for n in dir(r) if n in r.__all__])"
+    end = "\nprint(r.ToolExecutor is r.BasicToolNode)\ntry:\n    r.Nothing\nexcept AttributeError as error:\n    print(error)"
+    told = subprocess.run([sys.executable, "-c", code + end], capture_output=True, text=True, check=True, timeout=60).stdout
+    assert told.splitlines() == ["[]", "[]", "True", "True", "module 'rocketride_langgraph' has no attribute 'Nothing'"]
