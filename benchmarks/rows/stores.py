@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: MIT
+"""20,000 embedded documents into a store of this machine, through a pipeline, beside a loop written by hand on the same client.
+
+Judged is CPU time, of all threads: wall time is shown beside it, and is mostly the disk's and the other programs'. Each sample is a pair of
+fresh processes, one after the other; which goes first changes.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import json
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from ..judging import Row, raw
+from ..measuring import Case, Options, Unmeasured, child
+
+__all__ = ["ROWS", "Pairs"]
+
+COUNT = 20_000
+CODE = "import sys; from pathlib import Path; from benchmarks.ingesting import main; main(*sys.argv[1:3], int(sys.argv[3]), Path(sys.argv[4]))"
+# What must be importable; the names of their distributions, for people.
+NEEDED: Mapping[str, Mapping[str, str]] = {
+    "store_memory": {"rocketride_store": "rocketride-store"},
+    "chroma": {"rocketride_store_chroma": "rocketride-store-chroma", "chromadb": "chromadb"},
+    "qdrant": {"rocketride_store_qdrant": "rocketride-store-qdrant", "qdrant_edge": "qdrant-edge-py"},
+    "milvus": {"rocketride_store_milvus": "rocketride-store-milvus", "milvus_lite": "milvus-lite"},
+}
+FIGURES = ("cpu", "wall", "grown")
+
+
+class Pairs:
+    """Ratios of a pipeline to a loop, pair by pair.
+
+    Parameters:
+        store: which one.
+        count: documents.
+    """
+
+    def __init__(self, store: str, count: int) -> None:
+        self.store, self.count = store, count
+        self.ratios: dict[str, list[float]] = {figure: [] for figure in FIGURES}
+        self.taken = dict.fromkeys(FIGURES, 0)
+
+    def take(self, figure: str) -> float:
+        """The ratio of the next pair; the pair is run when nobody has asked for another figure of it."""
+        if self.taken[figure] == len(self.ratios[figure]):
+            self._run()
+        self.taken[figure] += 1
+        return self.ratios[figure][self.taken[figure] - 1]
+
+    def all(self, figure: str) -> float:
+        """The median over all pairs so far, at least one."""
+        if not self.ratios[figure]:
+            self._run()
+        return median(self.ratios[figure])
+
+    def _run(self) -> None:
+        order = ("pipeline", "hand") if len(self.ratios["cpu"]) % 2 else ("hand", "pipeline")
+        told = {how: self._sample(how) for how in order}
+        for figure in FIGURES:
+            self.ratios[figure].append(told["pipeline"][figure] / told["hand"][figure])
+
+    def _sample(self, how: str) -> Mapping[str, Any]:
+        with tempfile.TemporaryDirectory(prefix="bench-", ignore_cleanup_errors=True) as folder:
+            printed, _ = child(CODE, self.store, how, str(self.count), str(Path(folder) / "store.db"))
+        told: Mapping[str, Any] = json.loads(printed.strip().splitlines()[-1])
+        return told
+
+
+@functools.cache
+def _pairs(store: str, count: int) -> Pairs:
+    """Both rows of a store look at the same pairs."""
+    return Pairs(store, count)
+
+
+def _opened(store: str, options: Options) -> Pairs:
+    missing = [name for module, name in NEEDED[store].items() if importlib.util.find_spec(module) is None]
+    if missing:
+        raise Unmeasured(f"{' and '.join(missing)} {'is' if len(missing) == 1 else 'are'} not installed")
+    return _pairs(store, COUNT // 10 if options.quick else COUNT)
+
+
+@contextmanager
+def _time(store: str, options: Options) -> Iterator[Mapping[str, Case]]:
+    pairs = _opened(store, options)
+    yield {"core": lambda: pairs.take("cpu"), "wall": lambda: pairs.take("wall")}
+
+
+@contextmanager
+def _memory(store: str, options: Options) -> Iterator[Mapping[str, Case]]:
+    pairs = _opened(store, options)
+    yield {"core": lambda: pairs.all("grown")}
+
+
+ROWS: list[Row] = []
+for _store in NEEDED:
+    _what = f"{COUNT:,} documents of 384 floats into {_store}"
+    ROWS += [
+        Row(
+            f"{_store}_write".replace("store_memory", "memory_store"),
+            f"CPU of {_what}",
+            "× by hand",
+            functools.partial(_time, _store),
+            raw(),
+            1.05,
+            rounds=3,
+        ),
+        Row(
+            f"{_store}_grown".replace("store_memory", "memory_store"),
+            f"growth of resident memory by {_what}",
+            "× by hand",
+            functools.partial(_memory, _store),
+            raw(),
+            1.1,
+            rounds=1,
+        ),
+    ]
