@@ -146,12 +146,12 @@ def test_agent_llamaindex_searches_its_store_only_when_it_needs_to(tmp_path: Pat
         pipeline.run(Entry(path.name, path=path.name), TAGS(Blob.of(path))).checked()
 
     def reply(request: Request) -> Say:
-        if "Observation:" not in request.last:
-            if "two and two" in request.question:
+        if '"total": ' not in request.prompt:  # no result of a search yet
+            if "two and two" in request.prompt:
                 return Say("Thought: I can answer without using any more tools.\nAnswer: Four.")
             query = json.dumps({"query": "founder of the observatory", "top_k": 2})
             return Say(f"Thought: I look it up.\nAction: observatory_1.search\nAction Input: {query}")
-        known = "history.txt names Edith Marlowe." if "Edith Marlowe" in request.last else "I found nothing."
+        known = "history.txt names Edith Marlowe." if "Edith Marlowe" in request.prompt else "I found nothing."
         return Say(f"Thought: I can answer without using any more tools.\nAnswer: {known}")
 
     with ScriptedServer(rules=[("", reply)]) as server:
