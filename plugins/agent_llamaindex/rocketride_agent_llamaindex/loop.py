@@ -12,7 +12,7 @@ from rocketride_agent import LAST_STEP, STOPPED, AgentError, AgentRun, finished,
 from rocketride_core import Arguments, Json, Question
 
 from .gate import AnswerGate
-from .replies import Reply, Unreadable, arguments_of, cleaned, read
+from .replies import Reply, Unreadable, arguments_of, begins, cleaned, read
 
 if TYPE_CHECKING:
     from .scaffold import Scaffold
@@ -64,7 +64,8 @@ class ReActLoop:
             return Reply(answer=answer), {}
 
     def _read(self, text: str) -> tuple[Reply, Arguments]:
-        reply = read(text)
+        # Without tools only a reply that begins like a step is one; in any other, such words belong to the answer.
+        reply = Reply(answer=text.strip()) if self._plain and not begins(text) and text.strip() else read(text)
         if not reply.action:
             return reply, {}
         arguments = arguments_of(reply, self._run.tools.find(reply.action))
@@ -81,7 +82,13 @@ class ReActLoop:
             return finished(run, answer) if (answer := cleaned(text)) else STOPPED
         return STOPPED if reply.action else finished(run, reply.answer)
 
+    @property
+    def _plain(self) -> bool:
+        return not self._run.tools.offered()
+
     def _ask(self, *further: str) -> str:
+        if self._plain:
+            return self._run.llm.ask(self._question(further)).text
         on_token = self._run.on_token
         gate = AnswerGate(on_token) if on_token is not None else None
         return self._run.llm.ask(self._question(further), stop=STOP, on_token=gate).text

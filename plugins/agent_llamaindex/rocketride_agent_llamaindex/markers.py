@@ -18,11 +18,11 @@ WORDS = {
     "answer": "answer",
     "finalanswer": "answer",
 }
-# `Action:`, `**Action:**`, `### action :`, `Action：`; a bullet before it makes it a list of the answer.
+# Possessive blanks: a line of many of them is read once. `Action:`, `**Action:**`, `### action :`, `Action：`; a bullet before it makes it a list of the answer.
 MARK = re.compile(
-    r"^[ \t]*(?:#{1,6}[ \t]+)?(?P<bold>[*_`]{0,3})[ \t]*"
+    r"^[ \t]*+(?:#{1,6}[ \t]++)?(?P<bold>[*_`]{0,3})[ \t]*+"
     r"(?P<word>thought|action[ _]?input|action|observation|final answer|answer)"
-    r"[ \t]*(?P<bold2>[*_`]{0,3})[ \t]*[:：](?P<end>(?(bold)[*_`]{0,3}))",
+    r"[ \t]*+(?P<bold2>[*_`]{0,3})[ \t]*+[:：](?P<end>(?(bold)[*_`]{0,3}))",
     re.IGNORECASE | re.MULTILINE,
 )
 

@@ -14,11 +14,11 @@ from rocketride_core import Arguments, Json, Tool
 
 from .markers import Mark, first_answer, marks, visible
 
-__all__ = ["Reply", "Unreadable", "cleaned", "read", "arguments_of"]
+__all__ = ["Reply", "Unreadable", "cleaned", "read", "arguments_of", "begins"]
 
 FENCE = re.compile(r"\A\s*`{3}[ \t]*\w*[ \t]*\r?\n?|`{3}\s*\Z")
 NO_TOOL = re.compile(
-    r"\W*(none|null|nil|n/?a|nothing|final answer|(no|not)\b[ _-]?(action|tool|further|more|need|applicable|required).*)?\W*",
+    r"\W*+(none|null|nil|n/?a|nothing|final answer|(no|not)\b[ _-]?(action|tool|further|more|need|applicable|required).*)?\W*",
     re.IGNORECASE | re.DOTALL,
 )
 
@@ -128,7 +128,7 @@ def _object(text: str) -> Arguments | None:
     """The object that the text begins with, whatever follows it."""
     try:
         value, _ = json.JSONDecoder().raw_decode(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
 
@@ -136,7 +136,7 @@ def _object(text: str) -> Arguments | None:
 def _bare(text: str) -> str:
     try:
         value = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
     return value if isinstance(value, str) else text
 
@@ -165,6 +165,12 @@ def _direct(text: str) -> str:
             return answer.strip()
         return cleaned(whole)
     return cleaned(whole)
+
+
+def begins(text: str) -> bool:
+    """It begins with a marker, as a step does."""
+    bare = _unfenced(text).lstrip()
+    return any(mark.start == 0 for mark in marks(bare))
 
 
 def cleaned(text: str) -> str:

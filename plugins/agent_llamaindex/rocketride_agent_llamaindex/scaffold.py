@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+import ast
 import json
 from collections.abc import Mapping, Sequence
 from typing import cast
 
+import dirtyjson  # type: ignore[import-untyped]
 from llama_index.core.agent.react.formatter import ReActChatFormatter
 from llama_index.core.agent.react.output_parser import ReActOutputParser
 from llama_index.core.agent.react.types import ActionReasoningStep, BaseReasoningStep, ObservationReasoningStep
+from llama_index.core.output_parsers.utils import extract_json_str
 from llama_index.core.tools import BaseTool, FunctionTool, ToolMetadata
 
 from rocketride_core import Arguments, Tool
@@ -58,15 +61,30 @@ class Scaffold:
         Raises:
             Unreadable: with its complaint.
         """
+        # The parser answers what it cannot read with the texts that it finds in there, wherever they stand: a call with half its
+        # arguments. So it reads only what is a whole.
         try:
-            step = self._parser.parse(f"Thought: -\nAction: tool\nAction Input: {text}")
-        except ValueError as error:
+            step = self._parser.parse(f"Thought: -\nAction: tool\nAction Input: {_whole(text)}")
+        except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError) as error:
             raise Unreadable(f"`Action Input:` has no JSON object that can be read: {text[:200]}") from error
         made = json.loads(json.dumps(step.action_input)) if isinstance(step, ActionReasoningStep) else {}
-        # It gives up with an empty object, which nobody has written.
         if not made and text.strip().replace(" ", "")[:2] != "{}":
             raise Unreadable(f"`Action Input:` is no valid JSON object: {text[:200]}")
         return cast("Mapping[str, object]", made)  # type: ignore[return-value]
+
+
+def _whole(text: str) -> str:
+    """The object that the text has, in forgiving JSON or else as Python writes a dict.
+
+    Raises:
+        ValueError, TypeError, SyntaxError, RecursionError, MemoryError: it cannot be read to its end.
+    """
+    found = extract_json_str(text)
+    try:
+        dirtyjson.loads(found)
+    except dirtyjson.Error:
+        found = json.dumps(ast.literal_eval(found), ensure_ascii=False)
+    return found
 
 
 def _nothing() -> None:

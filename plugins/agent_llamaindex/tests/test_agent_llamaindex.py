@@ -351,3 +351,17 @@ EXAMPLE = Path(__file__).parents[3].parent / "shared/pipes/org-server/examples/a
 def test_the_reference_example_loads_with_its_own_config() -> None:
     kernel = Kernel(env={"ROCKETRIDE_ANTHROPIC_KEY": "k"})
     assert [p for p in kernel.check(EXAMPLE) if p.component == "agent_llamaindex_1" and p.code != "missing-control"] == []
+
+
+NO_CALLS = [
+    "A trace looks so:\n\nThought: I need x\nAction: search\nAction Input: {}\nObservation: y\n\nThat is all.",
+    "Here:\n```yaml\n- Effect: Allow\n  Action: s3:GetObject\n```\nDone.",
+    "Questions.\n\nQuestion: What?\nAnswer: 42\n\nQuestion: Who?\nAnswer: Ann",
+    "Report.\nHypothesis: a\nObservation: b\nConclusion: c",
+]
+
+
+@pytest.mark.parametrize("text", NO_CALLS, ids=range(len(NO_CALLS)))
+def test_without_tools_whatever_a_reply_looks_like_is_the_answer(text: str) -> None:
+    with agent_bench(LlamaIndexAgent, PlayedModel([text])) as bench:
+        assert bench.ask("Explain it.").content == text

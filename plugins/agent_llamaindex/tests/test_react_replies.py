@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -102,6 +104,35 @@ def test_what_cannot_be_read_is_said(text: str) -> None:
         call(text)
 
 
+WHOLE_OR_NOT = [
+    '{"query": "x", "top_k": 5 5}',
+    '{"query": "x", "top_k": five}',
+    '{"query": "x", "more": {"query": "y"},,}',
+    '{"query": "say "x" twice", "top_k": 5}',
+    '{"query": "x", "top_k": ' + "9" * 5000 + "}",
+    '{"query": ' + "[" * 100_000,
+]
+
+
+@pytest.mark.parametrize("given", WHOLE_OR_NOT, ids=range(len(WHOLE_OR_NOT)))
+def test_arguments_are_read_whole_or_not_at_all(given: str) -> None:
+    """LlamaIndex's parser falls back to the texts that it finds anywhere in there, and drops all the rest."""
+    with pytest.raises(Unreadable):
+        call(f"Action: store_1.search\nAction Input: {given}")
+
+
+def test_arguments_as_python_writes_them() -> None:
+    assert call("Action: store_1.search\nAction Input: {'query': 'x', 'top_k': 1_000}") == (
+        "store_1.search",
+        {"query": "x", "top_k": 1000},
+    )
+    assert call('Action: store_1.search\nAction Input: {"query": "x", "dry_run": True, "top_k": None}')[1] == {
+        "query": "x",
+        "dry_run": True,
+        "top_k": None,
+    }
+
+
 def test_a_text_for_a_tool_with_several_arguments_is_not_guessed() -> None:
     with pytest.raises(Unreadable, match="no JSON object but: 1 and 2"):
         call("Action: calc_1.add\nAction Input: 1 and 2", CALC)
@@ -138,6 +169,14 @@ ANSWERS = {
 def test_an_answer_is_read(text: str, answer: str) -> None:
     reply = read(text)
     assert (reply.action, reply.answer) == ("", answer)
+
+
+@pytest.mark.parametrize("line", [" " * 200_000 + "x", "Action" + " " * 200_000, "Action: " + "!" * 200_000 + "x"], ids=range(3))
+def test_a_model_that_writes_blanks_without_end_costs_no_time(line: str) -> None:
+    """A regular expression that backtracks holds the whole process, and no time limit helps."""
+    begun = time.process_time()
+    read(f"Thought: a\n{line}")
+    assert time.process_time() - begun < 5
 
 
 def test_scaffolding_is_cleaned_away() -> None:
