@@ -105,6 +105,7 @@ def qdrant(count: int, folder: Path, watch: Watch) -> None:
 
 
 def milvus(count: int, folder: Path, watch: Watch) -> None:
+    from milvus_lite.server_manager import server_manager_instance
     from pymilvus import DataType, MilvusClient
 
     client = MilvusClient(str(folder))
@@ -130,6 +131,7 @@ def milvus(count: int, folder: Path, watch: Watch) -> None:
         client.upsert(NAME, [_row(number, *row) for number, row in rows])
         watch()
     client.close()
+    server_manager_instance.release_server(str(folder))  # else the database is closed when the process ends
 
 
 def _row(number: int, text: str, metadata: Mapping[str, Any], vector: memoryview) -> dict[str, Any]:
