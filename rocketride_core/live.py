@@ -117,6 +117,9 @@ class LiveInstance(_native.Instance):
         told = flight.record(self.node.id, phase, flight.bound.lane_name(self._lane), error)
         return str(told).removeprefix(f"{self.node.id}: ")
 
+    def redacted(self, text: str, /) -> str:
+        return self.flight.bound.redact(text)
+
     def count(self, name: str, amount: float, /) -> None:
         if abandoned():  # nobody waits for what it does any more
             return

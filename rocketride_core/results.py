@@ -78,12 +78,18 @@ class EntryResult:
         return list({lane.name: lane for _, _, lane, _ in self._responses}.values())
 
     def __getitem__(self, lane: Lane[T], /) -> Sequence[T]:
+        if not isinstance(lane, Lane):
+            raise TypeError(f"a result is asked by lane, as in result[ANSWERS]; it got {lane!r:.100}")
         return [payload for _, _, at, payload in self._responses if at == lane]
 
     def checked(self) -> EntryResult:
         if self.error is not None:
             raise self.error
         return self
+
+    def __contains__(self, lane: object) -> bool:
+        """Was anything responded on this lane?"""
+        return isinstance(lane, Lane) and bool(self[lane])
 
     def to_json(self) -> dict[str, Any]:
         out: dict[str, Any] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import attrs
 import pytest
 from nodes import alone, note
 from tool_kit import NODES, RERANK, Log, answering, error_of, opened, wired
@@ -28,9 +29,11 @@ from rocketride_core import (
     PipeFile,
     Question,
     RunError,
+    Secret,
     hookimpl,
     on,
     serves,
+    setting,
 )
 
 CHAT = ("agent: agent < text start", "llm: model", "r: respond < text agent", "agent -llm-> llm")
@@ -411,3 +414,27 @@ def test_callees_begin_before_their_callers() -> None:
     with opened("a: begun < text start", "b: begun", "c: begun", "a -memory-> b", "b -memory-> c", nodes=[Begun]):
         pass
     assert begun == ["c", "b", "a"]
+
+
+def test_a_node_can_hide_the_values_of_variables_in_what_it_sends_by_a_way_of_its_own() -> None:
+    from rocketride_core.testing import node_harness
+
+    told: list[str] = []
+
+    @attrs.frozen
+    class Keyed:
+        key: str = setting("")
+        token: Secret = setting(Secret())
+        more: tuple[Secret, ...] = setting(())
+
+    class Speaker(Node[Keyed]):
+        spec = NodeSpec("speaker", title="Speaker")
+
+        @on(TEXT)
+        def text(self, instance: Instance, text: str) -> None:
+            told.append(instance.redacted(text))
+
+    config = {"key": "${ROCKETRIDE_KEY}", "token": "sesame-open", "more": ["inner-secret"]}
+    with node_harness(Speaker, config=config, env={"ROCKETRIDE_KEY": "hunter2hunter2"}) as harness:
+        harness.run({"text": ["hunter2hunter2, sesame-open, inner-secret, plain"]})
+    assert told == ["***, ***, ***, plain"]

@@ -55,6 +55,18 @@ def test_results_are_found_by_lane_whatever_the_name_says() -> None:
     assert result[Lane.of("text", str)] == ["a", "c"]
 
 
+def test_a_result_is_asked_by_lane_alone() -> None:
+    with opened(R) as p:
+        result = p.run(entry(), TEXT("x"))
+    assert TEXT in result
+    assert ANSWERS not in result
+    assert "text" not in result
+    with pytest.raises(TypeError, match="a result is asked by lane"):
+        result["text"]  # type: ignore[index]
+    with pytest.raises(TypeError, match="a result is asked by lane"):
+        list(result)  # type: ignore[call-overload]
+
+
 def test_several_responders_in_file_order_then_time() -> None:
     with opened("a: mark < text start", "r1: respond < text a", "r0: respond < text start") as p:
         assert run(p, TEXT("x"), TEXT("y")).checked()[TEXT] == ["x>a", "y>a", "x", "y"]
