@@ -17,6 +17,7 @@ from .expansion import expand
 from .pipefile import Component, PipeFile, link_problems
 from .pipemodel import HINTED
 from .profiles import Resolved, resolve
+from .reading import listed
 from .registry import Registry, UnknownProvider
 from .settings import Secret
 from .structure import aliases_of, build, keys_of
@@ -91,7 +92,7 @@ class _Compiler:
 
     def add(self, path: str, code: str, message: str, hint: str = "", component: str = "", *, warning: bool = False) -> None:
         severity = "warning" if warning else "error"
-        self.problems.append(Problem(path, code, message, hint, component, severity, self.pipe.file))  # type: ignore[arg-type]
+        listed(self.problems, lambda: Problem(path, code, message, hint, component, severity, self.pipe.file))  # type: ignore[arg-type]
 
     def compiled(self) -> tuple[Plan, list[Problem]]:
         pipe = expand(self.filled(), self.registry.find, self.hosts, self.problems)

@@ -20,6 +20,7 @@ from .variables import Filled
 
 __all__ = ["BAD", "Converter"]
 
+WRONG = 20  # items of one list that are told of
 BAD: Any = object()  # what could not be converted; the report says why
 
 _INT = r"\s*[+-]?[0-9]{1,300}\s*"
@@ -120,10 +121,14 @@ class Converter:
             kinds: Sequence[Any] = args
         else:
             kinds = [args[0] if args else Any] * len(value)
-        made = [
-            self.convert(item, k, child(path, n), hidden=hidden) for n, (item, k) in enumerate(zip(value, kinds, strict=True))
-        ]
-        return BAD if any(m is BAD for m in made) else LISTS[kind](made)
+        made: list[Any] = []
+        bad = 0
+        for n, (item, k) in enumerate(zip(value, kinds, strict=True)):
+            made.append(self.convert(item, k, child(path, n), hidden=hidden))
+            bad += made[-1] is BAD
+            if bad == WRONG:
+                break
+        return BAD if bad else LISTS[kind](made)
 
     def _mapping(self, value: Any, args: tuple[Any, ...], path: str, hidden: bool) -> Any:
         if not isinstance(value, Mapping):

@@ -10,7 +10,7 @@ import attrs
 
 from .errors import Problem
 from .payloads import Arguments
-from .reading import closest
+from .reading import LONGEST, closest, listed
 
 HINTED = 50  # problems that get a guess of what was meant; a file with more is wrong altogether, and guesses cost time
 COMPARED = 5000  # words that all guesses of one kind may look at
@@ -130,34 +130,39 @@ def link_problems(pipe: PipeFile) -> list[Problem]:
     for component in pipe.components:
         first = ids.setdefault(component.id, component)
         if first is not component:
-            problems.append(
-                Problem(
-                    f"{component.at}.id",
-                    "duplicate-id",
-                    f"Duplicate component {component.id}",
-                    f"{first.at} has this id already",
-                    component.id,
-                    file=pipe.file,
-                )
-            )
+            listed(problems, lambda: _duplicate(component, first, pipe.file))  # noqa: B023 - called at once
     hinted = min(HINTED, COMPARED // (len(ids) or 1))
     for component in pipe.components:
         links = [("input", link.source, link.at) for link in component.input]
         links += [("control", link.caller, link.at) for link in component.control]
         for kind, target, at in links:
             if target not in ids:
-                message = f"Component {component.id} {kind} references unknown component id: {target}"
                 hint = _meant(target, ids) if len(problems) < hinted else ""
-                problems.append(Problem(f"{at}.from", "dangling-link", message, hint, component.id, file=pipe.file))
+                listed(problems, lambda: _dangling(component, kind, target, at, hint, pipe.file))  # noqa: B023 - at once
     if pipe.source and ids and pipe.source not in ids:
-        message = f"'pipeline.source' references unknown component id: {pipe.source}"
+        message = f"'pipeline.source' references unknown component id: {_shown(pipe.source)}"
         at = f"{unwrapped(pipe.raw)[1]}.source"
         problems.append(Problem(at, "unknown-source", message, _meant(pipe.source, ids), file=pipe.file))
     return problems
 
 
+def _duplicate(component: Component, first: Component, file: str) -> Problem:
+    message = f"Duplicate component {_shown(component.id)}"
+    return Problem(f"{component.at}.id", "duplicate-id", message, f"{first.at} has this id already", component.id, file=file)
+
+
+def _dangling(component: Component, kind: str, target: str, at: str, hint: str, file: str) -> Problem:
+    message = f"Component {_shown(component.id)} {kind} references unknown component id: {_shown(target)}"
+    return Problem(f"{at}.from", "dangling-link", message, hint, component.id, file=file)
+
+
+def _shown(id: str) -> str:
+    return id if len(id) <= LONGEST else f"{id[: LONGEST - 1]}…"
+
+
 def _meant(word: str, ids: Iterable[str]) -> str:
-    found = closest(word, ids)
+    known = list(ids)
+    found = closest(word, known) if len(known) <= COMPARED else ""
     return f"did you mean {found}?" if found else ""
 
 

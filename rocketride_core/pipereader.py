@@ -8,7 +8,7 @@ from typing import Any
 
 from .errors import Problem
 from .pipemodel import Component, ControlLink, LaneLink, PipeFile, link_problems, unwrapped
-from .reading import child
+from .reading import LISTED, LONGEST, child, listed
 
 __all__ = ["VERSION", "PipeReader"]
 
@@ -28,7 +28,7 @@ class PipeReader:
         self.problems = problems
 
     def add(self, path: str, code: str, message: str, hint: str = "", component: str = "") -> None:
-        self.problems.append(Problem(path, code, message, hint, component, file=self.file))
+        listed(self.problems, lambda: Problem(path, code, message, hint, component, file=self.file))
 
     def pipe(self, root: Any) -> PipeFile:
         body, path = unwrapped(root)
@@ -39,8 +39,11 @@ class PipeReader:
         source = body.get("source")
         if source is not None and not isinstance(source, str):
             self.add(f"{path}.source", "invalid-source", "'pipeline.source' must be a non-empty string")
-        listed = self.listed(body, path)
-        components = [self.component(item, f"{path}.components[{n}]", n) for n, item in enumerate(listed)]
+        components = []
+        for n, item in enumerate(self.listed(body, path)):
+            components.append(self.component(item, f"{path}.components[{n}]", n))
+            if len(self.problems) > LISTED:
+                break
         pipe = PipeFile(
             [c for c in components if c is not None],
             source if isinstance(source, str) else "",
@@ -87,24 +90,28 @@ class PipeReader:
         if not isinstance(id, str) or not id:
             self.add(f"{path}.id", "invalid-component", "Component 'id' must be a non-empty string")
             id = f"components[{index}]"
+        shown = id if len(id) <= LONGEST else f"{id[: LONGEST - 1]}…"
         provider = item.get("provider")
         if not isinstance(provider, str) or not provider:
-            message = f"Component {id} 'provider' must be a non-empty string"
+            message = f"Component {shown} 'provider' must be a non-empty string"
             self.add(f"{path}.provider", "invalid-component", message, component=id)
             provider = ""
         config = item.get("config")
         if not isinstance(config, Mapping):
-            self.add(f"{path}.config", "missing-config", f"Component {id} missing 'config' object", 'write "config": {}', id)
+            self.add(f"{path}.config", "missing-config", f"Component {shown} missing 'config' object", 'write "config": {}', id)
             config = {}
         name = item.get("name")
         return Component(
             id,
             provider,
             config,
-            [LaneLink(lane, source, at=at, raw=raw) for lane, source, at, raw in self.links(item, "input", "lane", path, id)],
+            [
+                LaneLink(lane, source, at=at, raw=raw)
+                for lane, source, at, raw in self.links(item, "input", "lane", path, id, shown)
+            ],
             [
                 ControlLink(control, caller, at=at, raw=raw)
-                for control, caller, at, raw in self.links(item, "control", "classType", path, id)
+                for control, caller, at, raw in self.links(item, "control", "classType", path, id, shown)
             ],
             name if isinstance(name, str) else "",
             at=path,
@@ -112,24 +119,24 @@ class PipeReader:
         )
 
     def links(
-        self, item: Mapping[str, Any], kind: str, word: str, path: str, id: str
+        self, item: Mapping[str, Any], kind: str, word: str, path: str, id: str, shown: str
     ) -> Iterable[tuple[str, str, str, Mapping[str, Any]]]:
         entries = item.get(kind)
         if entries is None:
             return
         if not isinstance(entries, list | tuple):
-            self.add(f"{path}.{kind}", "invalid-link", f"Component {id} {kind} must be an array", component=id)
+            self.add(f"{path}.{kind}", "invalid-link", f"Component {shown} {kind} must be an array", component=id)
             return
         for n, entry in enumerate(entries):
             at = f"{path}.{kind}[{n}]"
             if not isinstance(entry, Mapping):
                 hint = f'write {{"{word}": …, "from": …}}'
-                self.add(at, "invalid-link", f"Component {id} {kind} entries must be objects", hint, id)
+                self.add(at, "invalid-link", f"Component {shown} {kind} entries must be objects", hint, id)
                 continue
             found = {key: entry.get(key) for key in (word, "from")}
             for key, value in found.items():
                 if not isinstance(value, str) or not value:
-                    message = f"Component {id} {kind} '{key}' must be a non-empty string"
+                    message = f"Component {shown} {kind} '{key}' must be a non-empty string"
                     self.add(child(at, key), "invalid-link", message, component=id)
             first, second = found.values()
             if isinstance(first, str) and isinstance(second, str) and first and second:

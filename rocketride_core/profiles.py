@@ -64,7 +64,7 @@ class Resolved:
 
 
 class _Branch(dict[str, "tuple[Any, str]"]):
-    """Key -> (value or branch, JSON path)."""
+    """Key -> (value or branch, JSON path). An object that stands in one place only is a value as it is."""
 
 
 def resolve(
@@ -252,9 +252,12 @@ def _overlay(tree: _Branch, layer: Mapping[str, Any], path: str, *, top: bool = 
         if value is None and (top or key in tree):
             continue
         at = layer.paths[key] if isinstance(layer, _At) else child(path, key)
-        if isinstance(value, Mapping):
-            old = tree.get(key)
-            branch = old[0] if old is not None and isinstance(old[0], _Branch) else _Branch()
+        old, place = tree.get(key, (None, ""))
+        if isinstance(value, Mapping) and isinstance(old, Mapping):
+            branch = old
+            if not isinstance(branch, _Branch):
+                branch = _Branch()
+                _overlay(branch, old, place, top=False)
             _overlay(branch, value, at, top=False)
             tree[key] = (branch, at)
         else:

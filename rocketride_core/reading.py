@@ -10,8 +10,10 @@ from typing import Any, NoReturn
 
 from .errors import Problem
 
-__all__ = ["child", "closest", "decode", "read_json", "read_text"]
+__all__ = ["LISTED", "child", "closest", "decode", "listed", "read_json", "read_text"]
 
+LISTED = 1000  # problems of one file; who has more reads no further
+LONGEST = 80  # characters of a key in a path, and of a word that one guesses at
 DEPTH = 200  # of nesting; later passes recurse over what is read here
 
 # Patterns are texts: `re` compiles and keeps them at first use, which most files never need.
@@ -40,14 +42,27 @@ _HINTS = {
 
 
 def child(path: str, key: str | int) -> str:
-    """The JSON path of a member: `$.a[2]`, `$.a.port`, `$.a["an odd.key"]`."""
+    """The JSON path of a member: `$.a[2]`, `$.a.port`, `$.a["an odd.key"]`; of a key that no line could hold its beginning."""
     if isinstance(key, int):
         return f"{path}[{key}]"
+    if len(key) > LONGEST:
+        key = f"{key[: LONGEST - 1]}…"
     return f"{path}.{key}" if re.fullmatch(_SIMPLE, key) else f"{path}[{json.dumps(key, ensure_ascii=False)}]"
+
+
+def listed(problems: list[Problem], problem: Callable[[], Problem]) -> None:
+    """Adds one, unless there are so many that nobody reads them; then that is added, once."""
+    if len(problems) < LISTED:
+        problems.append(problem())
+    elif len(problems) == LISTED:
+        message = f"more than {LISTED} problems: the rest is not listed"
+        problems.append(Problem("$", "too-many-problems", message, severity="warning", file=problems[0].file))
 
 
 def closest(word: str, options: Iterable[str], *, cutoff: float = 0.6) -> str:
     """The option that `word` most likely means, or ""."""
+    if len(word) > LONGEST:
+        return ""
     from difflib import SequenceMatcher, get_close_matches
 
     known = {option.lower(): option for option in options}
@@ -139,6 +154,8 @@ def _cleaned(text: str) -> str:
             out += (text[at : token.start()], re.sub(r"[^\n]", " ", found))
             at = token.end()
         elif found == ",":
+            if before == ",":
+                break  # no file gets right by what follows
             out += (text[at : token.start()], ",")
             at = token.end()
             comma = -1 if before in {"", ",", "{", "[", ":"} else len(out) - 1
@@ -193,6 +210,12 @@ def _bad(text: str, at: int, message: str, file: str, hint: str = "") -> Problem
     return Problem("$", "bad-json", f"bad JSON at line {line}, column {column}: {message}", hint, file=file)
 
 
+def _twice(path: str, key: str, file: str) -> Problem:
+    shown = re.sub(_SURROGATE, "?", key if len(key) <= LONGEST else f"{key[: LONGEST - 1]}…")
+    message = f"the key {shown!r} is given twice; the last one counts"
+    return Problem(child(path, key), "duplicate-key", message, severity="warning", file=file)
+
+
 def _broken(text: str) -> bool:
     """Whether it has a lone surrogate."""
     try:
@@ -208,31 +231,30 @@ def _checked(value: Any, text: str, file: str, repeated: list[tuple[dict[str, An
     suspicious = "\\ud" in text or "\\uD" in text or _broken(text)
     problems: list[Problem] = []
 
-    def clean(found: str, path: str) -> str:
+    def clean(found: str, path: Callable[[], str]) -> str:
         if not _broken(found):
             return found
         message = "half of a character (a lone surrogate) was replaced by U+FFFD"
-        problems.append(Problem(path, "lone-surrogate", message, severity="warning", file=file))
+        listed(problems, lambda: Problem(path(), "lone-surrogate", message, severity="warning", file=file))
         return re.sub(_SURROGATE, "\ufffd", found)
 
     if not isinstance(value, dict | list):
-        return clean(value, "$") if isinstance(value, str) else value, problems
+        return clean(value, lambda: "$") if isinstance(value, str) else value, problems
     todo: list[tuple[Any, Callable[[], str], int]] = [(value, lambda: "$", 1)]
     while todo:
         node, path, depth = todo.pop()
         if depth > DEPTH:
             return None, [_bad(text, _too_deep(text), f"nested deeper than {DEPTH} levels", file)]
         for key in duplicates.get(id(node), ()):
-            message = f"the key {re.sub(_SURROGATE, '?', key)!r} is given twice; the last one counts"
-            problems.append(Problem(child(path(), key), "duplicate-key", message, severity="warning", file=file))
+            listed(problems, lambda: _twice(path(), key, file))  # noqa: B023 - called at once
         if suspicious and isinstance(node, dict):
-            renamed = {clean(key, path()): item for key, item in node.items()}
+            renamed = {clean(key, path): item for key, item in node.items()}
             node.clear()
             node.update(renamed)
         entries: list[tuple[Any, Any]] = list(node.items() if isinstance(node, dict) else enumerate(node))
         for key, item in entries:
             if suspicious and isinstance(item, str):
-                node[key] = clean(item, child(path(), key))
+                node[key] = clean(item, lambda: child(path(), key))  # noqa: B023 - called at once
             elif isinstance(item, dict | list):
                 todo.append((item, lambda path=path, key=key: child(path(), key), depth + 1))  # type: ignore[misc]
     return value, problems

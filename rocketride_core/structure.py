@@ -25,6 +25,7 @@ __all__ = ["Field", "aliases_of", "build", "class_problems", "fields_of", "keys_
 
 # `Json` and `Arguments` name these; a config class need not import them.
 _LOCAL = {"Json": Any, "Sequence": Sequence, "Mapping": Mapping}
+GUESSED = 50  # unknown keys of one object that are compared with the known ones
 SPARED = 5  # a shorter part of a hidden value in a message is chance
 _FIELDS: WeakKeyDictionary[type[Any], tuple[Field, ...]] = WeakKeyDictionary()
 
@@ -200,9 +201,8 @@ class _Builder:
         known = {key for field in fields for key in field.keys}
         # A key that is set already is not what somebody meant with another one.
         free = {key for field in fields if not any(k in values for k in field.keys) for key in field.keys}
-        for key in values:
-            if key in known or (top and key in BOOKKEEPING):
-                continue
+        strange = [key for key in values if not (key in known or (top and key in BOOKKEEPING))]
+        for key in strange[:GUESSED]:
             likely = _misspelt(key, free)
             if likely:
                 path = self.paths.get(key, child(at, key)) if top else child(at, key)
