@@ -255,6 +255,6 @@ def _checked(value: Any, text: str, file: str, repeated: list[tuple[dict[str, An
         for key, item in entries:
             if suspicious and isinstance(item, str):
                 node[key] = clean(item, lambda: child(path(), key))  # noqa: B023 - called at once
-            elif isinstance(item, dict | list):
+            elif isinstance(item, dict | list) and item:
                 todo.append((item, lambda path=path, key=key: child(path(), key), depth + 1))  # type: ignore[misc]
     return value, problems
