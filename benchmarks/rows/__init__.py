@@ -10,7 +10,7 @@ from ..judging import Row
 
 __all__ = ["every"]
 
-FIRST = ("delivery", "objects", "tools", "start", "memory", "tracing")  # the order of the table; what is not named comes after
+FIRST = ("delivery", "objects", "tools", "start", "checking", "memory", "tracing")  # the order of the table; what is not named comes after
 
 
 def every() -> list[Row]:
