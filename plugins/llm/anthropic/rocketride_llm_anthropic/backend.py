@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
-from rocketride_llm import LLMError, Reply, Request
+from rocketride_llm import LLMError, Reply, Request, lost, refuse_broken_off
 
 from .faults import explained
 from .messages import arguments_of
@@ -14,7 +14,7 @@ from .reading import Reading, read_message
 
 __all__ = ["MessagesBackend"]
 
-API = "https://api.anthropic.com"
+HEAD = 4096  # bytes of a stream that are kept, to see what it is
 SLOWEST = 128_000 / 3600  # tokens a second that Anthropic reckons with
 
 
@@ -23,23 +23,24 @@ class MessagesBackend:
 
     Parameters:
         key: the API key.
-        base_url: where the API is, with or without /v1; empty is Anthropic's own.
+        base_url: where the API is, with or without /v1.
         timeout: seconds for the server's next bytes.
     """
 
     def __init__(self, *, key: str, model: str, base_url: str, timeout: float, proxy: str = "") -> None:
         from anthropic import AsyncAnthropic, DefaultAsyncHttpxClient
 
-        address = base_url.rstrip("/").removesuffix("/v1") or API
         # All of it is given, so that nothing is taken from variables (ANTHROPIC_*, proxies) or the profiles of Anthropic's own tools.
         self._client = AsyncAnthropic(
             api_key=key,
-            base_url=address,
+            base_url=base_url.rstrip("/").removesuffix("/v1"),
             webhook_key="",
             timeout=timeout,
             max_retries=0,
             open_telemetry=False,
-            http_client=DefaultAsyncHttpxClient(trust_env=False, proxy=proxy or None),
+            http_client=DefaultAsyncHttpxClient(
+                trust_env=False, proxy=proxy or None, event_hooks={"response": [refuse_broken_off]}
+            ),
         )
         self._client._custom_headers = {}  # no argument stands against ANTHROPIC_CUSTOM_HEADERS
         self._messages: Any = self._client.messages  # imports for a while, which the loop must not wait for
@@ -78,8 +79,24 @@ class MessagesBackend:
 
 
 async def _streamed(stream: Any, on_text: Callable[[str], None] | None) -> Reply:
-    reading = Reading(on_text)
+    reading, head = Reading(on_text), bytearray()
+    pieces = stream.response.aiter_bytes
+
+    async def kept() -> AsyncIterator[bytes]:
+        async for piece in pieces():
+            head.extend(piece[: max(0, HEAD - len(head))])
+            yield piece
+
+    stream.response.aiter_bytes = kept
     async with stream:
         async for event in stream:
             reading.take(event)
+    if not reading.begun and _only_begun(stream.response.headers.get("content-type", ""), bytes(head)):
+        raise lost()
     return reading.reply()
+
+
+def _only_begun(content_type: str, head: bytes) -> bool:
+    """It is a stream of events in which none but pings have come; others that the client left out are no Messages API's."""
+    *events, _ = head.replace(b"\r", b"").split(b"\n\n")
+    return "event-stream" in content_type and all(b"data:" not in event or b"event: ping" in event for event in events)

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from rocketride_llm import Kind, LLMError, by_status, retry_after, transport
+from rocketride_llm import Kind, LLMError, by_status, lost, retry_after, transport
 
 if TYPE_CHECKING:
     from anthropic import APIStatusError
@@ -52,6 +52,8 @@ def explained(error: Exception) -> LLMError | None:
         return known or LLMError("connection", str(below or error))
     if isinstance(error, anthropic.APIStatusError):
         return _answered(error)
+    if isinstance(error, UnicodeDecodeError) and error.reason == "unexpected end of data":  # the end of a stream
+        return lost()
     if isinstance(error, anthropic.APIResponseValidationError | json.JSONDecodeError | UnicodeDecodeError):
         return LLMError("bad-reply", "its JSON is not what the Messages API promises")
     return LLMError("invalid-request", str(error)) if isinstance(error, anthropic.AnthropicError) else None

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import ClassVar
 
@@ -23,7 +22,6 @@ MODELS = {
     "claude-opus-4-5": ("Claude Opus 4.5", 200_000, 64_000, "manual", "22 January 2027; use claude-opus-4-6."),
     "claude-opus-4-7": ("Anthropic: Claude Opus 4.7", 1_000_000, 128_000, "openrouter", ""),
 }
-KEY = re.compile(r"[\x21-\x7e]+")
 
 
 def profiles() -> Iterator[Profile]:
@@ -51,11 +49,6 @@ class AnthropicConfig(CloudConfig):
         doc="0 is the most predictable, 1 the least; models that take none are not sent any.",
     )
 
-    def __attrs_post_init__(self) -> None:
-        super().__attrs_post_init__()
-        if self.base_url and not re.match(r"https?://|.*\$\{", self.base_url):
-            raise ValueError("'base_url' begins with http:// or https://")
-
 
 class Anthropic(LLMNode[AnthropicConfig]):
     """Claude, by Anthropic's Messages API or a gateway that speaks it."""
@@ -69,23 +62,14 @@ class Anthropic(LLMNode[AnthropicConfig]):
         tile=["Model: ${parameters.llm_anthropic.profile}"],
     )
     vendor: ClassVar[str] = "Anthropic"
-
-    @property
-    def secret(self) -> str:
-        return super().secret.strip()
+    address: ClassVar[str] = "https://api.anthropic.com"
 
     def connect(self) -> Backend:
         from .backend import MessagesBackend
 
         key, config = self.secret, self.config
-        if not key:
-            raise LLMError(
-                "authentication",
-                'write "apikey": "${ROCKETRIDE_ANTHROPIC_KEY}" in its config and set that variable',
-                sentence="No API key for Anthropic",
-            )
-        if not KEY.fullmatch(key) or not (config.base_url or key.startswith("sk-ant")):
+        if not config.address and not key.startswith("sk-ant"):
             raise LLMError("authentication", sentence="Invalid Anthropic API key format, please check your API key.")
         return MessagesBackend(
-            key=key, model=config.model, base_url=config.base_url, timeout=config.timeout, proxy=config.proxy.reveal().strip()
+            key=key, model=config.model, base_url=config.address or self.address, timeout=config.timeout, proxy=self.proxy
         )

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import attrs
 
 from rocketride_core import ToolCall
-from rocketride_llm import LLMError, Reply, Usage
+from rocketride_llm import LLMError, Reply, Usage, counted, lost, read_call
 
 __all__ = ["Reading", "read_message"]
 
@@ -43,10 +43,17 @@ class Reading:
     _why: str = ""
 
     def take(self, event: Any) -> None:
+        """Takes an event; of kinds to come nothing is known, and they are left out.
+
+        Raises:
+            LLMError: it is none.
+        """
+        if not isinstance(event.type, str):
+            raise LLMError("bad-reply", "there is an event in it that has no type")
         match event.type:
             case "message_start":
                 self.begun = True
-                self.count(event.message.usage)
+                self.count(event.message)
             case "content_block_start":
                 block = event.content_block
                 if block.type == "tool_use":
@@ -61,7 +68,7 @@ class Reading:
                     self._calls[event.index][2].append(delta.partial_json)
             case "message_delta":
                 self.stopped(event.delta)
-                self.count(event.usage)
+                self.count(event)
             case "message_stop":
                 self.ended = True
 
@@ -71,11 +78,12 @@ class Reading:
             if self.on_text is not None:
                 self.on_text(text)
 
-    def count(self, usage: Any) -> None:
+    def count(self, part: Any) -> None:
         """Later counts are of the whole reply, and stand in place of earlier ones."""
+        usage = getattr(part, "usage", None)
         for name in COUNTS:
-            if (count := getattr(usage, name, None)) is not None:
-                self._counts[name] = int(count)
+            if (count := counted(getattr(usage, name, None))) is not None:
+                self._counts[name] = count
 
     def stopped(self, end: Any) -> None:
         self._reason = end.stop_reason or ""
@@ -91,14 +99,16 @@ class Reading:
         if not self._reason and not self.begun:
             raise LLMError("bad-reply", "it is no message of the Messages API; see 'base_url'")
         if not self._reason:
-            raise LLMError("connection", "the answer broke off before its end")
+            raise lost()
         if self._reason == "pause_turn":
             raise LLMError("bad-reply", "the model paused in the middle of its answer (pause_turn)")
         finish = FINISHES.get(self._reason, "stop")
         said = "".join(self._texts)
         return Reply(
             text=(self._why or said) if finish == "refused" else said,
-            calls=[_call(*call) for _, call in sorted(self._calls.items())] if calls is None else calls,
+            calls=[read_call(id, name, "".join(pieces)) for _, (id, name, pieces) in sorted(self._calls.items())]
+            if calls is None
+            else calls,
             finish=finish,
             usage=self._usage(),
         )
@@ -127,14 +137,5 @@ def read_message(message: Any) -> Reply:
             broken = "" if known else given if isinstance(given, str) else json.dumps(given)
             calls.append(ToolCall(block.id, block.name, dict(given) if known else {}, broken))
     reading.stopped(message)
-    reading.count(message.usage)
+    reading.count(message)
     return reading.reply(calls)
-
-
-def _call(id: str, name: str, pieces: list[str]) -> ToolCall:
-    raw = "".join(pieces)
-    try:
-        arguments = json.loads(raw) if raw.strip() else {}
-    except ValueError:
-        arguments = None
-    return ToolCall(id, name, arguments) if isinstance(arguments, dict) else ToolCall(id, name, {}, raw)

@@ -82,11 +82,11 @@ def test_custom_needs_a_model_and_an_unknown_profile_says_what_there_is() -> Non
 @pytest.mark.parametrize(
     ("config", "said"),
     [
-        ({}, 'No API key for Anthropic: write "apikey": "${ROCKETRIDE_ANTHROPIC_KEY}"'),
-        ({"apikey": "  "}, "No API key for Anthropic"),
+        ({}, 'There is no API key for Anthropic; write "apikey" in the config of node, best as "${ROCKETRIDE_…}"'),
+        ({"apikey": "  "}, "There is no API key for Anthropic"),
         ({"apikey": "sk-proj-123456789"}, "Invalid Anthropic API key format, please check your API key."),
-        ({"apikey": "sk-ant-123 456789"}, "Invalid Anthropic API key format, please check your API key."),
-        ({"apikey": "sk-ant-1234567é9"}, "Invalid Anthropic API key format, please check your API key."),
+        ({"apikey": "sk-ant-123 456789"}, "The API key for Anthropic has spaces or characters that no key has"),
+        ({"apikey": "sk-ant-1234567é9"}, "The API key for Anthropic has spaces or characters that no key has"),
     ],
 )
 def test_a_key_that_cannot_be_right_is_told_at_once(config: dict[str, Any], said: str) -> None:
@@ -127,11 +127,11 @@ def test_no_variable_of_the_client_and_no_file_has_a_say(monkeypatch: pytest.Mon
         [request] = server.requests
         assert "x-leak" not in request.headers
         assert "of-the-environment" not in str(request.headers)
-    with pytest.raises(RunError, match="No API key"):
+    with pytest.raises(RunError, match="There is no API key"):
         ask({"base_url": "http://127.0.0.1:9"})
     from rocketride_llm_anthropic.backend import MessagesBackend
 
-    backend = MessagesBackend(key=KEY, model="m", base_url="", timeout=1)
+    backend = MessagesBackend(key=KEY, model="m", base_url=Anthropic.address, timeout=1)
     assert str(backend._client.base_url) == "https://api.anthropic.com"
 
 
@@ -183,7 +183,7 @@ def test_every_config_in_public_files_is_read() -> None:
     unique = {json.dumps(config, sort_keys=True): config for config in components(SHARED / "pipes")}
     assert len(unique) > 30
     env = {"ROCKETRIDE_ANTHROPIC_KEY": KEY, "ANTHROPIC_API_KEY": KEY}
-    unknown, keyless = set[str](), 0
+    unknown, keyless, foreign = set[str](), 0, 0
     for config in unique.values():
         with ScriptedServer([Say("Yes.")]) as server:
             own = {**config, "base_url": server.url}
@@ -192,10 +192,15 @@ def test_every_config_in_public_files_is_read() -> None:
                     ask(own, env=env)
                 unknown.add(config["profile"])
             elif config == {"profile": "claude-sonnet-4-6", "claude-sonnet-4-6": {}}:
-                with pytest.raises(RunError, match="No API key"):
+                with pytest.raises(RunError, match="There is no API key"):
                     ask(own, env=env)
                 keyless += 1
+            elif "${" in (key := {**config, **config.get(config["profile"], {})}["apikey"]) and "${ROCKETRIDE_" not in key:
+                with pytest.raises(RunError, match="is a variable that is not filled in"):
+                    ask(own, env=env)
+                foreign += 1
             else:
                 assert ask(own, env=env)["answers"] == [Answer("Yes.")]
                 assert server.requests[0].model == config["profile"]
+    assert foreign
     assert (unknown, keyless) == ({"claude", "claude-3-5-sonnet", "claude-haiku-4-5-20251001"}, 1)

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from rocketride_core import Message, ToolCall
 
+from .addresses import is_address, shown
 from .chat import Chat
 from .config import CloudConfig, LLMConfig
+from .ends import broken_off, lost, refuse_broken_off
 from .errors import Kind, LLMError, by_status, retry_after, transport
 from .names import ToolNames
 from .node import LLMNode
 from .tokens import estimate
-from .wire import Backend, Offer, Reply, Request, Usage
+from .wire import Backend, Offer, Reply, Request, Usage, counted, read_call
 
 __all__ = [
     "Backend",
@@ -32,8 +34,15 @@ __all__ = [
     "ToolCall",
     "ToolNames",
     "Usage",
+    "broken_off",
     "by_status",
+    "counted",
     "estimate",
+    "is_address",
+    "lost",
+    "read_call",
+    "refuse_broken_off",
     "retry_after",
+    "shown",
     "transport",
 ]

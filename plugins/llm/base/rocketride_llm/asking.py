@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, TypeVar
 
 import attrs
 
@@ -16,6 +16,7 @@ from .wire import Backend, Reply, Request
 
 __all__ = ["Asking"]
 
+R = TypeVar("R")
 LONGEST_WAIT = 60.0  # seconds between two attempts, where the server does not ask for more
 
 
@@ -24,7 +25,8 @@ class Asking:
     """Who is asked, and how patiently.
 
     Parameters:
-        hide: the API key, which no message may repeat.
+        address: of the server, for messages.
+        hide: the API key and other secrets, which no message may repeat.
         on_retry: told what went wrong, and the seconds until the next attempt.
     """
 
@@ -32,7 +34,8 @@ class Asking:
     config: LLMConfig
     vendor: str
     component: str
-    hide: str
+    address: str
+    hide: Sequence[str]
     on_retry: Callable[[LLMError, float], None]
 
     async def ask(self, request: Request, on_text: Callable[[str], None] | None, seconds: float) -> Reply:
@@ -77,22 +80,29 @@ class Asking:
         async def attempt() -> Reply:
             nonlocal attempts
             attempts += 1
-            return await self._once(request, hear if on_text is not None else None)
+            return await self._explained(self.backend.chat(request, hear if on_text is not None else None))
 
         try:
-            async with asyncio.timeout(None if math.isinf(seconds) else seconds):
-                return await retrying(attempt)
-        except TimeoutError as error:
-            told = self.placed(LLMError("timeout", f"{round(seconds, 1):g} s are over"))
-            told.attempts = attempts
-            raise told from error
+            return await self.once(lambda: retrying(attempt), seconds)
         except LLMError as error:
             error.attempts = attempts
             raise
 
-    async def _once(self, request: Request, on_text: Callable[[str], None] | None) -> Reply:
+    async def once(self, work: Callable[[], Awaitable[R]], seconds: float) -> R:
+        """What `work` returns, which calls the backend, with no further attempt than its own.
+
+        Raises:
+            LLMError: it failed, or the seconds are over.
+        """
         try:
-            return await self.backend.chat(request, on_text)
+            async with asyncio.timeout(None if math.isinf(seconds) else seconds):
+                return await self._explained(work())
+        except TimeoutError as error:
+            raise self.placed(LLMError("timeout", f"{round(seconds, 1):g} s are over")) from error
+
+    async def _explained(self, work: Awaitable[R]) -> R:
+        try:
+            return await work
         except LLMError as error:
             self.placed(error)
             raise
@@ -104,12 +114,13 @@ class Asking:
             raise self.placed(told) from (None if self.repeated(str(error)) else error)
 
     def repeated(self, text: str) -> bool:
-        """The API key stands in it."""
-        return len(self.hide) > 3 and self.hide in text
+        """A secret stands in it."""
+        return any(secret in text for secret in self.hide)
 
     def placed(self, error: LLMError) -> LLMError:
-        """The error, which says who was asked, and no key."""
+        """The error, which says who was asked, and no secret."""
         error.vendor, error.model, error.component = self.vendor, self.config.model, self.component
-        if self.repeated(error.detail):
-            error.detail = error.detail.replace(self.hide, "***")
+        error.address = self.address
+        for secret in self.hide:
+            error.detail = error.detail.replace(secret, "***")
         return error

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from rocketride_core import Answer, Instance, Message, Question, Tool
+from rocketride_core import Answer, Arguments, Instance, Message, Question, Tool
 
 from .asking import Asking
 from .config import LLMConfig
@@ -89,6 +89,8 @@ class Chat:
         Raises:
             LLMError: there is no answer; `kind` says why.
         """
+        if not all(tool.name.strip() for tool in tools):
+            raise self._error("invalid-request", sentence="A tool without a name cannot be offered to a model")
         used = [call.name for message in messages for call in message.calls]
         names = ToolNames([*(tool.name for tool in tools), *used])
         sent = [
@@ -99,7 +101,7 @@ class Chat:
             )
             for message in messages
         ]
-        offers = [Offer(names.there(tool.name), tool.description, tool.input_schema) for tool in tools]
+        offers = [Offer(names.there(tool.name), tool.description, _schema(tool.input_schema)) for tool in tools]
         reply, text = self._say(sent, offers, (), on_token, time.monotonic() + self.config.max_time)
         calls = [attrs.evolve(call, name=names.back(call.name), arguments=joined_in(call.arguments)) for call in reply.calls]
         return Message("assistant", text, tuple(calls))
@@ -166,8 +168,7 @@ class Chat:
             self.instance.count("retries", 1)
             self.instance.event("retry", message=str(error), kind=error.kind, seconds=round(seconds, 3))
 
-        node = self.node
-        return Asking(node.backend, self.config, node.vendor, node.id, node.secret, on_retry)
+        return self.node.asking(self.node.backend, on_retry)
 
     def _room(self, messages: Sequence[Message]) -> int:
         """Tokens left for the answer; a question that seems to fill the context is the server's to refuse."""
@@ -186,8 +187,13 @@ class Chat:
         count("output_tokens", usage.output)
         count("cached_tokens", usage.cached)
 
-    def _error(self, kind: Any, detail: str) -> LLMError:
-        return self._asking().placed(LLMError(kind, detail))
+    def _error(self, kind: Any, detail: str = "", *, sentence: str = "") -> LLMError:
+        return self._asking().placed(LLMError(kind, detail, sentence=sentence))
+
+
+def _schema(schema: Any) -> Arguments:
+    """Arguments of a call are always an object, whatever else a schema like `true` lets pass."""
+    return schema if isinstance(schema, Mapping) else {"type": "object"}
 
 
 def _again(wrong: str) -> str:

@@ -9,8 +9,12 @@ import attrs
 
 from rocketride_core import Secret, setting
 
+from .addresses import is_address
+
 __all__ = ["CloudConfig", "LLMConfig"]
 
+# Beside URLs a variable, which may not be set yet. A pattern, as that says what is wrong and not what the secret value is.
+PROXY = r"\s*((https?|socks5h?)://(\S+@)?(\[[\da-fA-F:]+\]|[^\s/@:\[\]]+)(:\d{1,5})?/?|.*\$\{.*|)\s*"
 MODEL = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._:/@-]*")
 
 
@@ -46,7 +50,10 @@ class LLMConfig:
         doc="Doubled for each attempt, up to 60 s; what the server asks for wins.",
     )
     proxy: Secret = setting(
-        Secret(), title="Proxy", doc="URL of a proxy to go through; variables of the environment are not looked at."
+        Secret(),
+        pattern=PROXY,
+        title="Proxy",
+        doc="URL of a proxy to go through; variables of the environment are not looked at.",
     )
     model_source: str = setting("", key="modelSource", title="Source of the model", doc="Accepted and kept; changes nothing.")
 
@@ -57,6 +64,11 @@ class LLMConfig:
             raise ValueError("Model name was provided but is empty.")
         if not MODEL.fullmatch(self.model):
             raise ValueError("Invalid model name: it has letters, digits and . _ : / @ - and begins with a letter or digit")
+
+    @property
+    def address(self) -> str:
+        """Where the server is, as the config says; "" is the vendor's own."""
+        return ""
 
     @property
     def longest_answer(self) -> int:
@@ -70,3 +82,13 @@ class CloudConfig(LLMConfig):
 
     api_key: Secret = setting(Secret(), key="apikey", title="API key")
     base_url: str = setting("", title="Base URL", doc="Where the API is, for a proxy or a gateway; empty is the vendor's own.")
+
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
+        address = self.address
+        if address and "${" not in address and not is_address(address):  # a variable that is not set is reported later
+            raise ValueError("Invalid base_url: it begins with http:// or https:// and names a host")
+
+    @property
+    def address(self) -> str:
+        return self.base_url.strip().rstrip("/")

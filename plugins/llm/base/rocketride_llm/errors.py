@@ -34,7 +34,7 @@ SENTENCES: Mapping[str, str] = {
     "quota": "The account at {vendor} has no credit left",
     "rate-limit": "Rate limit exceeded at {vendor}; please try again later",
     "timeout": "{vendor} did not answer in time",
-    "connection": "Failed to connect to {vendor}; is it running, and is its address right?",
+    "connection": "Failed to connect to {vendor}{place}; is it running, and is its address right?",
     "unavailable": "{vendor} is overloaded or has a fault of its own",
     "no-such-model": "{vendor} has no model '{model}' for this account",
     "too-long": "The question is too long for the model '{model}'",
@@ -45,6 +45,7 @@ SENTENCES: Mapping[str, str] = {
     "no-json": "The model '{model}' did not answer with valid JSON",
 }
 assert set(SENTENCES) == set(get_args(Kind))  # noqa: S101 - a kind without its sentence is a mistake of this file
+LOST = "The connection to {vendor}{place} was lost before its answer was complete"
 # To ask again may help. All others say the same again, or would be paid twice.
 PASSING = frozenset({"rate-limit", "timeout", "connection", "unavailable"})
 
@@ -55,6 +56,8 @@ class LLMError(RocketRideError):
     Attributes:
         kind: what happened, the same for every vendor.
         vendor, model: who was asked.
+        address: where, without user and password; "" where that is not known.
+        lost: of kind `connection`, there was a connection, and it broke.
         component: the LLM node.
         status: of the HTTP reply, 0 where there was none.
         retry_after: seconds after which the vendor wants to be asked again, None where it did not say.
@@ -72,8 +75,10 @@ class LLMError(RocketRideError):
         status: int = 0,
         retry_after: float | None = None,
         sentence: str = "",
+        lost: bool = False,
     ) -> None:
         self.kind, self.detail, self.vendor, self.model, self.sentence = kind, detail, vendor, model, sentence
+        self.lost, self.address = lost, ""
         self.status, self.retry_after, self.component, self.attempts = status, retry_after, "", 1
         super().__init__(kind, detail)
 
@@ -83,7 +88,9 @@ class LLMError(RocketRideError):
         return self.kind in PASSING
 
     def __str__(self) -> str:
-        said = self.sentence or SENTENCES[self.kind].format(vendor=self.vendor, model=self.model)
+        usual = LOST if self.lost and self.kind == "connection" else SENTENCES[self.kind]
+        place = f" at {self.address}" if self.address else ""
+        said = self.sentence or usual.format(vendor=self.vendor, model=self.model, place=place)
         said = f"{said[:1].upper()}{said[1:]}"
         told = " ".join(self.detail.split())
         if told:
@@ -142,19 +149,26 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     return max(0.0, (date if date.tzinfo else date.replace(tzinfo=UTC)).timestamp() - datetime.now(UTC).timestamp())
 
 
+# Of httpx, and Python's own; by all others there never was a connection.
+BROKEN = {"ReadError", "WriteError", "CloseError", "ProtocolError"}
+BREAKS = (ConnectionResetError, ConnectionAbortedError, BrokenPipeError)
+
+
 def transport(error: BaseException) -> LLMError | None:
     """What an exception of the HTTP client below a vendor's library means, None for any other exception.
 
     Libraries let them through while a stream is read. They are known by name: which of httpx and httpx2 is below is the
     library's own affair.
     """
+    if isinstance(error, LLMError):  # one that our own hook in the client has raised
+        return error
     names = {
         base.__name__ for base in type(error).__mro__ if base.__module__.partition(".")[0] in ("httpx", "httpx2", "httpcore")
     }
     if "TimeoutException" in names:
         return LLMError("timeout")
     if names & {"TransportError", "NetworkError", "ProtocolError"} or isinstance(error, ConnectionError):
-        return LLMError("connection", str(error))
+        return LLMError("connection", str(error), lost=bool(names & BROKEN) or isinstance(error, BREAKS))
     if "DecodingError" in names:
         return LLMError("bad-reply", str(error))
     if isinstance(error, RecursionError):

@@ -23,7 +23,7 @@ class ToolNames:
     def __init__(self, names: Iterable[str]) -> None:
         self._there: dict[str, str] = {}
         full = list(dict.fromkeys(names))
-        plain = {name: UNFIT.sub("_", name.replace(".", "__")) for name in full}
+        plain = {name: _fitting(name) for name in full}
         written = list(plain.values())
         for name in full:
             short = plain[name]
@@ -35,8 +35,13 @@ class ToolNames:
 
     def there(self, name: str) -> str:
         """The vendor's name; a tool that is not in the list, from an earlier turn, gets a fitting one too."""
-        return self._there.get(name) or UNFIT.sub("_", name.replace(".", "__"))[:LONGEST]
+        return self._there.get(name) or _fitting(name)[:LONGEST]
 
     def back(self, short: str) -> str:
         """The full name; what no tool is called stays, for the agent to refuse."""
         return self._back.get(short, short)
+
+
+def _fitting(name: str) -> str:
+    """No vendor takes the empty name that a model may have called."""
+    return UNFIT.sub("_", name.replace(".", "__")) or "_"

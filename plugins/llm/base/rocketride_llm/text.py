@@ -8,15 +8,18 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from .stops import Stops
+
 __all__ = ["Spoken", "cleaned", "joined", "joined_in", "read_json", "spoken"]
 
 # Never part of a text that somebody wrote; some servers refuse them.
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 HALF = re.compile(r"[\ud800-\udfff]")
+BLANK = re.compile(r"\s*")
 TAGS = ("<think>", "<thinking>")
 # Some servers put the opening tag into the prompt, so that the reply has only the closing one, on a line of its own.
-ONLY_CLOSED = re.compile(r"\A.*?^\s*</think(?:ing)?>[ \t]*(?:\n|\Z)\s*", re.DOTALL | re.MULTILINE)
-FENCE = re.compile(r"```[ \t]*[\w+-]*[ \t]*\r?\n(.*?)```", re.DOTALL)
+ONLY_CLOSED = re.compile(r"\A.*?^[^\S\n]*</think(?:ing)?>[ \t]*(?:\n|\Z)\s*", re.DOTALL | re.MULTILINE)
+FENCE = re.compile(r"```[ \t]*(?:[\w+-]+[ \t]*)?\r?\n(.*?)```", re.DOTALL)
 
 
 def cleaned(prompt: str) -> str:
@@ -47,8 +50,9 @@ class Spoken:
     """
 
     def __init__(self, stop: Sequence[str] = ()) -> None:
-        self._stop = [word for word in stop if word]
+        self._stops = Stops([word for word in stop if word])
         self._held = ""  # what may turn out to be a tag or a stop word
+        self._blank: list[str] = []  # shown only where nothing else comes
         self._half = ""  # of a character; some servers cut their pieces there
         self._inside = ""  # the closing tag that is waited for
         self._begun = self._ended = False
@@ -64,54 +68,63 @@ class Spoken:
             return ""
         piece = self._half + piece
         self._half = piece[-1:] if "\ud800" <= piece[-1:] <= "\udbff" else ""
-        self._held += joined(piece.removesuffix(self._half))
-        if not self._begun and not self._lead():
-            return ""
-        return self._cut()
+        piece = joined(piece.removesuffix(self._half))
+        if not self._begun:
+            self._held += piece
+            if not self._lead():
+                return ""
+            piece, self._held = self._held, ""
+        return self._cut(piece)
 
     def end(self) -> str:
         """What was held back, when nothing more comes."""
         if self._ended or self._inside:
             return ""
         self._ended = True
-        return self._held + ("\ufffd" if self._half else "")
+        return "".join(self._blank) + self._held + ("\ufffd" if self._half else "")
 
     def _lead(self) -> bool:
         """False while it cannot be said whether the text itself has begun."""
+        text, at = self._held, 0
         while True:
             if self._inside:
-                before, found, after = self._held.partition(self._inside)
-                if not found:
-                    self._held = before[-len(self._inside) :]
+                end = text.find(self._inside, at)
+                if end < 0:
+                    self._held = text[max(at, len(text) - len(self._inside)) :]
                     return False
-                self._held, self._inside = after, ""
-            text = self._held.lstrip()
-            if not text:
+                at, self._inside = end + len(self._inside), ""
+                self._blank.clear()
+            blank = BLANK.match(text, at)
+            start = blank.end() if blank else at
+            if start == len(text):
+                self._blank.append(text[at:])
+                self._held = ""
                 return False
-            opened = next((tag for tag in TAGS if text.startswith(tag)), "")
+            opened = next((tag for tag in TAGS if text.startswith(tag, start)), "")
             if not opened:
-                if any(tag.startswith(text) for tag in TAGS):
+                self._held = text[start:]
+                if any(tag.startswith(self._held) for tag in TAGS):
+                    self._blank.append(text[at:start])
                     return False
-                self._held, self._begun = text, True
+                self._blank.clear()
+                self._begun = True
                 return True
-            self._held, self._inside = text[len(opened) :], f"</{opened[1:]}"
+            at, self._inside = start + len(opened), f"</{opened[1:]}"
 
-    def _cut(self) -> str:
-        text = self._held
-        places = [place for word in self._stop if (place := text.find(word)) >= 0]
-        if places:
+    def _cut(self, piece: str) -> str:
+        text = self._held + piece
+        place = self._stops.find(piece)
+        if place is not None:
             self._ended = True
-            return text[: min(places)]
-        keep = max(
-            (n for word in self._stop for n in range(1, min(len(word), len(text) + 1)) if text.endswith(word[:n])), default=0
-        )
-        self._held = text[len(text) - keep :]
-        return text[: len(text) - keep]
+            return text[: len(self._held) + place]
+        shown = len(text) - self._stops.pending
+        self._held = text[shown:]
+        return text[:shown]
 
 
 def spoken(text: str, stop: Sequence[str] = ()) -> str:
     """A whole reply as a reader sees it; see `Spoken`."""
-    if not any(tag in text for tag in TAGS):
+    if "</think" in text and not any(tag in text for tag in TAGS):
         text = ONLY_CLOSED.sub("", text, count=1)
     shown = Spoken(stop)
     return shown.feed(text) + shown.end()

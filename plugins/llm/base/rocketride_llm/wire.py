@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import attrs
 
@@ -12,8 +13,9 @@ from rocketride_core import Arguments, Message, ToolCall
 
 from .errors import LLMError
 
-__all__ = ["Backend", "Offer", "Reply", "Request", "Usage"]
+__all__ = ["Backend", "Offer", "Reply", "Request", "Usage", "counted", "read_call"]
 
+DIGITS = 15  # of a count; more are no tokens
 Finish = Literal["stop", "tools", "length", "refused"]
 
 
@@ -52,6 +54,24 @@ class Usage:
     input: int = 0
     output: int = 0
     cached: int = 0
+
+
+def counted(value: Any) -> int | None:
+    """A number of tokens as servers write it: a whole number of at least 0, also as a float or a text; None for anything else."""
+    if isinstance(value, str) and value.strip().isascii() and value.strip().isdigit() and len(value) < DIGITS:
+        value = int(value)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 10**DIGITS else None
+
+
+def read_call(id: str, name: str, written: str) -> ToolCall:
+    """A call whose arguments came as text; what is no JSON object is `ToolCall.broken`, no text is no arguments."""
+    try:
+        arguments = json.loads(written) if written.strip() else {}
+    except (ValueError, RecursionError):
+        arguments = None
+    return ToolCall(id, name, arguments) if isinstance(arguments, dict) else ToolCall(id, name, broken=written)
 
 
 @attrs.frozen(kw_only=True)

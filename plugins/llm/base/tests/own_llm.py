@@ -7,8 +7,8 @@ from collections.abc import Callable
 import attrs
 import httpx
 
-from rocketride_core import Message, NodeSpec, Profile, ToolCall
-from rocketride_llm import CloudConfig, LLMError, LLMNode, Reply, Request, Usage, by_status
+from rocketride_core import Message, NodeSpec, Profile
+from rocketride_llm import CloudConfig, LLMError, LLMNode, Reply, Request, Usage, by_status, counted, read_call, refuse_broken_off
 
 
 class OwnLLM(LLMNode[CloudConfig]):
@@ -16,13 +16,15 @@ class OwnLLM(LLMNode[CloudConfig]):
     vendor = "Own"
 
     def connect(self) -> "OwnBackend":
-        proxy = self.config.proxy.reveal() or None
-        return OwnBackend(self.config, httpx.AsyncClient(timeout=self.config.timeout, proxy=proxy, trust_env=False))
+        hooks = {"response": [refuse_broken_off]}
+        options = {"timeout": self.config.timeout, "proxy": self.proxy or None, "trust_env": False, "event_hooks": hooks}
+        return OwnBackend(self.config, self.secret, httpx.AsyncClient(**options))
 
 
 @attrs.frozen
 class OwnBackend:
     config: CloudConfig
+    key: str
     client: httpx.AsyncClient
 
     async def chat(self, request: Request, on_text: Callable[[str], None] | None) -> Reply:
@@ -37,21 +39,23 @@ class OwnBackend:
         if request.tools:
             functions = [{"name": t.name, "description": t.description, "parameters": t.input_schema} for t in request.tools]
             body["tools"] = [{"type": "function", "function": function} for function in functions]
-        headers = {"Authorization": f"Bearer {self.config.api_key.reveal()}"}
-        response = await self.client.post(f"{self.config.base_url}/chat/completions", json=body, headers=headers)
+        headers = {"Authorization": f"Bearer {self.key}"}
+        response = await self.client.post(f"{self.config.address}/chat/completions", json=body, headers=headers)
         if response.status_code >= 400:
             raise _error(response)
-        choice, usage = response.json()["choices"][0], response.json()["usage"]
-        message, cached = choice["message"], usage.get("prompt_tokens_details", {}).get("cached_tokens", 0)
+        body = response.json()
+        choice = body["choices"][0]
+        message = choice["message"]
         text = message.get("content") or message.get("refusal") or ""
         if on_text is not None:  # a server that cannot stream says everything at once
             on_text(text)
-        calls = [_call(call["id"], **call["function"]) for call in message.get("tool_calls") or ()]
+        calls = [
+            read_call(call["id"], call["function"]["name"], call["function"]["arguments"])
+            for call in message.get("tool_calls") or ()
+        ]
         refused = message.get("refusal") or choice["finish_reason"] == "content_filter"
         finish = "refused" if refused else "length" if choice["finish_reason"] == "length" else "stop"
-        return Reply(
-            text=text, calls=calls, finish=finish, usage=Usage(usage["prompt_tokens"], usage["completion_tokens"], cached)
-        )
+        return Reply(text=text, calls=calls, finish=finish, usage=_usage(body.get("usage") or {}))
 
     def explain(self, error: Exception) -> LLMError | None:
         return LLMError("bad-reply", str(error)) if isinstance(error, ValueError | LookupError | TypeError) else None
@@ -70,11 +74,15 @@ def _message(message: Message) -> dict[str, object]:
     return {"role": message.role, "content": message.content} | ({"tool_calls": calls} if calls else {})
 
 
-def _call(id: str, name: str, arguments: str) -> ToolCall:
-    try:
-        return ToolCall(id, name, json.loads(arguments or "{}"))
-    except ValueError:
-        return ToolCall(id, name, broken=arguments)
+def _usage(usage: dict[str, object]) -> Usage | None:
+    """What it counted, however oddly; None where that is no number."""
+    asked, answered, details = (
+        counted(usage.get("prompt_tokens")),
+        counted(usage.get("completion_tokens")),
+        usage.get("prompt_tokens_details"),
+    )
+    cached = counted(details.get("cached_tokens")) if isinstance(details, dict) else None
+    return None if asked is None or answered is None else Usage(asked, answered, cached or 0)
 
 
 def _error(response: httpx.Response) -> LLMError:

@@ -41,7 +41,20 @@ from rocketride_core import (
     on,
 )
 from rocketride_core.testing import Harness, node_harness, run_node
-from rocketride_llm import CloudConfig, LLMError, LLMNode, Reply, Request, Usage, by_status, retry_after
+from rocketride_llm import (
+    CloudConfig,
+    LLMError,
+    LLMNode,
+    Reply,
+    Request,
+    Usage,
+    broken_off,
+    by_status,
+    counted,
+    lost,
+    read_call,
+    retry_after,
+)
 
 FAST = {"model": "m-1", "retryDelay": 0.001, "apikey": "key-123456"}
 Step = Reply | Exception | str | float | list[str]
@@ -379,6 +392,102 @@ def test_native_tools_go_under_names_that_vendors_take() -> None:
         assert result[ANSWERS] == [Answer("db_1.search It is 37. It is 37.")]
         assert [tool.name for tool in script.requests[0].tools] == ["db_1__search"]
         assert script.requests[1].messages[1].calls == (ToolCall("c1", "db_1__search", {"q": 1}),)
+
+
+@pytest.mark.parametrize("schema", [True, False, None, [], "object"])
+def test_a_schema_that_is_no_object_is_offered_as_one(schema: Any) -> None:
+    tool = Tool("anything", "Takes it.", schema, lambda *_: None)
+    with called(lambda llm, q: llm.converse([Message("user", "go")], [tool]).content, "Done.") as (pipeline, script):
+        assert pipeline.run(Entry("e"), QUESTIONS(Question.of("q"))).checked()[ANSWERS] == [Answer("Done.")]
+        assert [offer.input_schema for offer in script.requests[0].tools] == [{"type": "object"}]
+
+
+@pytest.mark.parametrize("name", ["", " "])
+def test_a_tool_without_a_name_is_refused(name: str) -> None:
+    tool = Tool(name, "Nothing.", {"type": "object"}, lambda *_: None)
+    with called(lambda llm, q: llm.converse([Message("user", "go")], [tool]), "Never.") as (pipeline, script):
+        error = pipeline.run(Entry("e"), QUESTIONS(Question.of("q"))).error.__cause__
+        assert (error.kind, script.requests) == ("invalid-request", [])
+        assert str(error) == "A tool without a name cannot be offered to a model"
+
+
+def test_a_call_without_a_name_goes_back_under_one_that_vendors_take() -> None:
+    turn = Message("assistant", "", (ToolCall("c1", "", {}),))
+    messages = [Message("user", "go"), turn, Message("tool", "there is no such tool", call_id="c1")]
+    with called(lambda llm, q: llm.converse(messages).content, "Done.") as (pipeline, script):
+        pipeline.run(Entry("e"), QUESTIONS(Question.of("q"))).checked()
+        assert script.requests[0].messages[1].calls[0].name == "_"
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (
+            ConnectionRefusedError("refused"),
+            "Failed to connect to Acme at http://h:1/v1; is it running, and is its address right?: refused",
+        ),
+        (ConnectionResetError("reset"), "The connection to Acme at http://h:1/v1 was lost before its answer was complete: reset"),
+        (BrokenPipeError(), "The connection to Acme at http://h:1/v1 was lost before its answer was complete"),
+        (lost(), "The connection to Acme at http://h:1/v1 was lost before its answer was complete"),
+    ],
+)
+def test_never_connected_and_lost_are_told_apart(error: Exception, said: str) -> None:
+    with lane(error, maxAttempts=1, base_url="http://user:planted@h:1/v1/?key=planted") as (harness, _):
+        told = failure(ask(harness))
+    assert (told.kind, str(told)) == ("connection", said)
+
+
+def test_passwords_of_addresses_are_in_no_message() -> None:
+    echo = "407 for u:pl%40nted-1 or pl@nted-1 and planted-2"
+    config = {"proxy": "http://u:pl%40nted-1@proxy.example:3128", "base_url": "http://u:planted-2@h:1"}
+    with lane(LLMError("unavailable", echo), maxAttempts=1, **config) as (harness, _):
+        told = failure(ask(harness))
+    assert str(told).endswith("407 for u:*** or *** and ***")
+
+
+@pytest.mark.parametrize(
+    ("data", "broken"),
+    [
+        (b"", True),
+        (b" \n", True),
+        (b"{", True),
+        (b'{"a": "the te', True),
+        (b'{"a": tru', True),
+        (b'{"a": "\\u00', True),
+        ('{"a": "ü'.encode()[:-1], True),
+        (b'{"a": [1, 2', True),
+        (b'{"a": 1}', False),
+        (b"<html><body>no JSON at all</body></html>", False),
+        (b'{"a": <html><body>no JSON</body></html>', False),
+        (b"5", False),
+        (b"[" * 100_000, False),
+    ],
+)
+def test_what_is_broken_off_is_told_from_garbage(data: bytes, broken: bool) -> None:
+    assert broken_off(data) is broken
+
+
+@pytest.mark.parametrize(
+    ("value", "number"),
+    [
+        *((0, 0), (7, 7), (7.0, 7), ("12", 12), (" 12 ", 12)),
+        *((None, None), (True, None), (-1, None), (2.5, None), ("x", None), ("1e3", None), ("²", None), ("", None), ([], None)),
+        *(({}, None), (float("nan"), None), (float("inf"), None), (10**20, None), ("9" * 5000, None)),
+    ],
+    ids=lambda value: repr(value)[:20],
+)
+def test_counts_as_servers_write_them(value: Any, number: int | None) -> None:
+    assert counted(value) == number
+
+
+@pytest.mark.parametrize("written", ["[1]", "5", "{", "nothing", "[" * 100_000])
+def test_arguments_of_a_call_that_are_no_object_are_broken(written: str) -> None:
+    assert read_call("c", "t", written) == ToolCall("c", "t", broken=written)
+
+
+def test_arguments_of_a_call() -> None:
+    assert read_call("c", "t", '{"a": "ü"}') == ToolCall("c", "t", {"a": "ü"})
+    assert read_call("c", "t", " ") == ToolCall("c", "t")
 
 
 def test_a_host_s_cancel_reaches_the_vendor() -> None:

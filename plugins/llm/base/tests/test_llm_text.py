@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import json
+import time
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -56,12 +58,38 @@ def test_a_closing_tag_alone_on_its_line_ends_thinking_that_the_prompt_began() -
         ("aab", ("ab",), "a"),
         ("<think>STOP</think>go STOP on", ("STOP",), "go "),
         ("abc", ("",), "abc"),
+        ("xabcd", ("abcd", "bc"), "xa"),
+        ("xabc", ("bc", "abc"), "x"),
+        ("aaab", ("aab",), "a"),
+        ("a]b^c-d", ("^c", "]x", "-"), "a]b"),
     ],
 )
 def test_stop_words_cut_whole_or_in_pieces(text: str, stop: tuple[str, ...], seen: str) -> None:
     assert spoken(text, stop) == seen
     for size in (1, 2, 3, 5):
         assert in_pieces(text, size, stop) == seen
+
+
+def quick(seconds: float, stop: Sequence[str], piece: str, pieces: int = 60_000) -> str:
+    began = time.process_time()
+    shown = Spoken(stop)
+    text = "".join([shown.feed(piece) for _ in range(pieces)]) + shown.end()
+    assert time.process_time() - began < seconds
+    return text
+
+
+def test_the_time_grows_with_the_text_alone() -> None:
+    """What is quadratic takes minutes here."""
+    assert quick(1, (), " " * 10).isspace()
+    assert quick(4, ["a" * 10_000 + "b"], "a") == "a" * 60_000
+    assert quick(4, [f"stop{n}" for n in range(1000)], "a stop ") == "a stop " * 60_000
+    assert quick(4, (), "<think></think>") == ""
+    began = time.process_time()
+    spoken("\n" * 300_000 + " " * 300_000 + "</think")
+    spoken("<think></think>" * 40_000)
+    with pytest.raises(ValueError):
+        read_json("```" + " " * 300_000)
+    assert time.process_time() - began < 4
 
 
 @given(st.text("ab<think>/ \n", max_size=40), st.integers(1, 6), st.sampled_from([(), ("ab",), ("aab", "b<"), ("a",)]))

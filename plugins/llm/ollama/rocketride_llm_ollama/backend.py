@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from rocketride_core import ToolCall
-from rocketride_llm import LLMError, Reply, Request, Usage
+from rocketride_llm import LLMError, Reply, Request, Usage, lost, refuse_broken_off
 
 from .faults import explained
+from .lines import readable
 from .messages import messages_of, tools_of
 
 if TYPE_CHECKING:
@@ -53,9 +54,9 @@ class OllamaBackend:
             trust_env=False,
             proxy=proxy or None,
             limits=httpx.Limits(max_connections=None),
-            event_hooks={"response": [_by_newline]},
+            event_hooks={"response": [refuse_broken_off, readable]},
         )
-        self._model, self._host, self._context, self._count = model, host, context, count
+        self._model, self._context, self._count = model, context, count
         self._size = 0
         self.tools: bool | None = None
 
@@ -80,7 +81,7 @@ class OllamaBackend:
         self.tools = "tools" in can if can is not None else ".Tools" in (shown.template or "")
 
     def explain(self, error: Exception, /) -> LLMError | None:
-        told = explained(error, self._model, self._host)
+        told = explained(error, self._model)
         if told is not None and told.kind == "no-tools":
             self.tools = False
         return told
@@ -145,22 +146,6 @@ def _auth(key: str) -> Callable[[httpx.Request], httpx.Request]:
     return auth
 
 
-async def _by_newline(response: Any) -> None:
-    """Lets the library read lines that end at a newline and nowhere else: httpx ends them at U+0085, U+2028 and more, too."""
-
-    async def lines() -> AsyncGenerator[bytes, None]:
-        rest = b""
-        async for piece in response.aiter_bytes():
-            *whole, rest = (rest + piece).split(b"\n")
-            for line in whole:
-                if line.strip():
-                    yield line
-        if rest.strip():
-            yield rest
-
-    response.aiter_lines = lines
-
-
 @attrs.define
 class Reading:
     """Takes the parts of one reply as they come; thinking is no part of its text.
@@ -195,7 +180,7 @@ class Reading:
         """
         end = self._end
         if end is None:
-            raise LLMError("connection", "the answer broke off before its end")
+            raise lost()
         counted = end.prompt_eval_count is not None and end.eval_count is not None
         return Reply(
             text="".join(self._texts),

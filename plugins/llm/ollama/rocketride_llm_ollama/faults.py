@@ -22,14 +22,14 @@ WORDS: Mapping[str, Kind] = {
 }
 
 
-def explained(error: Exception, model: str, host: str) -> LLMError | None:
+def explained(error: Exception, model: str) -> LLMError | None:
     """The error's meaning; None for what is no exception of the client."""
     import ollama
 
     if isinstance(error, ollama.ResponseError):
         return _answered(error, model)
-    if isinstance(error, ConnectionError) or type(error).__name__ == "ConnectError":
-        return LLMError("connection", host)
+    if type(error) is ConnectionError:  # the client's own, which asks whether Ollama was downloaded
+        return LLMError("connection")
     return transport(error)
 
 

@@ -3,17 +3,14 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import ClassVar, cast
-from urllib.parse import urlsplit
 
 import attrs
 
-from rocketride_core import NodeSpec, Problem, Profile, RunError, Secret, hookimpl, setting
-from rocketride_llm import LLMConfig, LLMError, LLMNode, Reply, Request
-from rocketride_llm.asking import Asking
+from rocketride_core import NodeSpec, Profile, RunError, Secret, setting
+from rocketride_llm import Backend, LLMConfig, LLMError, LLMNode, is_address
 
 from .backend import OllamaBackend
 
@@ -21,7 +18,6 @@ __all__ = ["Ollama", "OllamaConfig"]
 
 SERVER = "http://localhost:11434/v1"
 ASKING = 5.0  # seconds for what the model can do
-PROBE_SECONDS = 10.0
 # Profile: title, model, tokens of the context.
 MODELS = {
     "llama3_3": ("Llama 3.3", "llama3.3:latest", 128_000),
@@ -47,7 +43,6 @@ MODELS = {
     "deepseek-r1-32b": ("DeepSeek R1 32B", "deepseek-r1:32b", 128_000),
     "deepseek-r1-671b": ("DeepSeek R1 671B", "deepseek-r1:671b", 128_000),
 }
-KEY = re.compile(r"[\x21-\x7e]*")
 
 
 def profiles() -> Iterator[Profile]:
@@ -77,6 +72,10 @@ class OllamaConfig(LLMConfig):
         if "${" not in self.server_base:
             host_of(self.server_base)
 
+    @property
+    def address(self) -> str:
+        return self.server_base if "${" in self.server_base else host_of(self.server_base)
+
 
 def host_of(address: str) -> str:
     """The address as Ollama's client takes it, which asks for /api behind it.
@@ -85,12 +84,7 @@ def host_of(address: str) -> str:
         ValueError: it is none.
     """
     given = address.strip()
-    try:
-        parts = urlsplit(given if "://" in given else f"http://{given}")
-        good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        good = False
-    if not good:
+    if not is_address(given if "://" in given else f"http://{given}"):
         raise ValueError("'serverbase' is the address of an Ollama server, such as http://localhost:11434")
     return given.rstrip("/").removesuffix("/v1").rstrip("/")
 
@@ -109,22 +103,16 @@ class Ollama(LLMNode[OllamaConfig]):
     vendor: ClassVar[str] = "Ollama"
     backend: OllamaBackend
 
-    @property
-    def secret(self) -> str:
-        return super().secret.strip()
-
     def connect(self) -> OllamaBackend:
-        key, config = self.secret, self.config
-        if not KEY.fullmatch(key):
-            raise LLMError("authentication", "it has characters that no key has", sentence="Invalid API key for Ollama")
+        config = self.config
         return OllamaBackend(
-            key=key,
+            key=self.secret,
             model=config.model,
-            host=host_of(config.server_base),
+            host=config.address,
             timeout=config.timeout,
             context=config.total_tokens,
             count=self.count_tokens,
-            proxy=config.proxy.reveal().strip(),
+            proxy=self.proxy,
         )
 
     @property
@@ -135,37 +123,9 @@ class Ollama(LLMNode[OllamaConfig]):
         """
         if self.backend.tools is None:
             with suppress(LLMError, RunError):  # RunError: this is the loop's own thread, which must not wait
-                self._look(self.backend, ASKING)
+                self.wait(self.asking(self.backend).once(self.backend.look, ASKING))
         return self.backend.tools is not False
 
-    @hookimpl
-    def check_global(self) -> Iterable[Problem]:
+    async def probe(self, backend: Backend) -> None:
         """Is the server there, and has it the model? Nothing is generated, for which the model would be loaded first."""
-        try:
-            with self._connected() as backend:
-                self._look(cast("OllamaBackend", backend), PROBE_SECONDS)
-        except LLMError as error:
-            yield Problem("$", "probe-failed", str(error), component=self.id)
-
-    def _look(self, backend: OllamaBackend, seconds: float) -> None:
-        def nothing(error: LLMError, seconds: float) -> None: ...
-
-        once = attrs.evolve(self.config, max_attempts=1)
-        asking = Asking(Looking(backend), once, self.vendor, self.id, self.secret, nothing)
-        self.wait(asking.ask(Request(messages=()), None, seconds))
-
-
-@attrs.frozen
-class Looking:
-    """A backend whose only answer is that the server has said what the model can do."""
-
-    backend: OllamaBackend
-
-    async def chat(self, request: Request, on_text: Callable[[str], None] | None, /) -> Reply:
-        await self.backend.look()
-        return Reply()
-
-    def explain(self, error: Exception, /) -> LLMError | None:
-        return self.backend.explain(error)
-
-    async def close(self) -> None: ...
+        await cast("OllamaBackend", backend).look()

@@ -12,6 +12,7 @@ class TestOllama(LLMSuite):
     wire = "ollama"
     address = "serverbase"
     cached = False
+    keyed = False
     refuses = False  # it has no filter: neither an error nor a done_reason says so
     probe = "show"  # a question would load the model first
     environment = {"OLLAMA_HOST": "http://127.0.0.1:9", "OLLAMA_API_KEY": "key-of-the-environment"}

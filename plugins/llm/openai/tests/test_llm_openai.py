@@ -181,8 +181,8 @@ def test_shapes_of_real_files(provider: str, config: dict[str, Any], model: str,
 
 
 def test_a_profile_that_is_none_is_refused() -> None:
-    with pytest.raises(PipeError, match="Profile default is not defined in llm_openai"):
-        run_node(OpenAI, config={"profile": "default", "parameters": {"model": "gpt-4o-mini"}})
+    with pytest.raises(PipeError, match="Profile openai-9 is not defined in llm_openai"):
+        run_node(OpenAI, config={"profile": "openai-9", "parameters": {"model": "gpt-4o-mini"}})
 
 
 def configs() -> Iterator[tuple[str, str, Any]]:
@@ -214,6 +214,7 @@ def test_configs_of_real_files_are_accepted() -> None:
     for name, provider, config in found:
         seen.add(f"{provider} {json.dumps(config, sort_keys=True)}")
         pipe = PipeFile([Component("chat", "chat"), Component("llm", provider, config, input=[LaneLink("questions", "chat")])])
-        wrong += [f"{name}: {p}" for p in kernel.check(pipe, source="chat") if (p.severity, p.code) != ("warning", "no-response")]
+        minor = [("warning", "no-response"), ("warning", "other-variable")]
+        wrong += [f"{name}: {p}" for p in kernel.check(pipe, source="chat") if (p.severity, p.code) not in minor]
     assert len(seen) > 20
     assert not wrong

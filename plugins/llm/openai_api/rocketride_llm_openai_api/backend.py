@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-from rocketride_llm import LLMError, Reply, Request
+from rocketride_llm import LLMError, Reply, Request, shown
 
 from .explaining import explain, read_error
 from .reading import Gathering, whole
@@ -57,7 +57,7 @@ class ChatCompletions:
                     self._refused.update(refused)
 
     def explain(self, error: Exception, /) -> LLMError | None:
-        return explain(error, str(self._client.base_url).rstrip("/"))
+        return explain(error, shown(str(self._client.base_url)))
 
     async def close(self) -> None:
         await self._client.close()
@@ -75,8 +75,8 @@ class ChatCompletions:
                 if reply.finish != "refused":
                     on_text(reply.text)
                 return reply
-            if kind == "text/html":
-                raise LLMError("bad-reply", "it is a web page")
+            if kind not in ("", "text/event-stream"):
+                raise LLMError("bad-reply", "it is a web page" if kind == "text/html" else f"it is {kind}")
             async for chunk in stream:
                 if text := gathering.feed(chunk):
                     on_text(text)

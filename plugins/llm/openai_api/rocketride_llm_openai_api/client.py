@@ -6,6 +6,8 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING
 
+from rocketride_llm import refuse_broken_off
+
 if TYPE_CHECKING:
     import ssl
 
@@ -36,7 +38,13 @@ def client_for(address: str, key: str, timeout: float, proxy: str = "") -> Async
         base_url=address,
         timeout=limits,
         max_retries=0,
-        http_client=DefaultAsyncHttpxClient(timeout=limits, verify=_certificates(), trust_env=False, proxy=proxy or None),
+        http_client=DefaultAsyncHttpxClient(
+            timeout=limits,
+            verify=_certificates(),
+            trust_env=False,
+            proxy=proxy or None,
+            event_hooks={"response": [refuse_broken_off]},
+        ),
     )
     # "" kept the variables out; None keeps the headers out. OPENAI_CUSTOM_HEADERS can only be taken out again.
     client.organization = client.project = None

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rocketride_llm import Kind, LLMError, by_status, transport
+from rocketride_llm import Kind, LLMError, by_status, lost, transport
 
 __all__ = ["explain", "read_error", "told"]
 
@@ -101,6 +101,8 @@ def explain(error: Exception, address: str) -> LLMError | None:
     if isinstance(error, openai.APIConnectionError):
         cause = error.__cause__
         return (transport(cause) if cause else None) or LLMError("connection", str(cause or error))
+    if isinstance(error, UnicodeDecodeError) and error.reason == "unexpected end of data":  # the end of a stream
+        return lost()
     if isinstance(error, openai.APIResponseValidationError | json.JSONDecodeError | UnicodeDecodeError):
         return LLMError("bad-reply", "it is not the JSON that was expected")
     if isinstance(error, openai.APIError):  # an error event inside a stream

@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, TypeVar
-from urllib.parse import urlsplit
+from typing import TypeVar
 
 import attrs
 
 from rocketride_core import NodeSpec, Profile, setting
-from rocketride_llm import Backend, CloudConfig, LLMError, LLMNode
+from rocketride_llm import Backend, CloudConfig, LLMNode
 
 __all__ = ["CompatibleConfig", "CompatibleNode", "OpenAIAPI"]
 
@@ -27,67 +26,25 @@ class CompatibleConfig(CloudConfig):
         doc="Where the API is, with /v1 at the end for most servers; empty is the vendor's own.",
     )
 
-    def __attrs_post_init__(self) -> None:
-        super().__attrs_post_init__()
-        if not self.address or "${" in self.address:  # a variable that is not set, which is reported
-            return
-        try:
-            parts = urlsplit(self.address)
-            good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-        except ValueError:
-            good = False
-        if not good:
-            raise ValueError("Invalid base_url: it begins with http:// or https:// and names a host")
-
     @property
     def address(self) -> str:
         """The base URL without what people add to it."""
-        return self.base_url.strip().rstrip("/").removesuffix(ENDPOINT)
+        return super().address.removesuffix(ENDPOINT)
 
 
 C = TypeVar("C", bound=CompatibleConfig)
 
 
 class CompatibleNode(LLMNode[C]):
-    """A vendor whose API is compatible with OpenAI's.
-
-    Attributes:
-        address: the vendor's own base URL.
-        needs_key: it answers nobody without an API key.
-    """
-
-    address: ClassVar[str] = ""
-    needs_key: ClassVar[bool] = True
+    """A vendor whose API is compatible with OpenAI's; see `LLMNode` for what it says of itself."""
 
     def connect(self) -> Backend:
-        """See `LLMNode.connect`.
-
-        Raises:
-            LLMError: the key is missing or cannot be sent.
-        """
         from .backend import ChatCompletions
         from .client import client_for
 
-        key, address = self.secret, self.config.address or self.address
-        if not key and (self.needs_key or not self.config.address):
-            other = "" if self.needs_key else ', or "base_url" for a server of your own'
-            told = f'There is no API key for {self.vendor}; write "apikey" in the config of {self.id}, best as "${{ROCKETRIDE_…}}"{other}'
-            raise LLMError("authentication", sentence=told)
-        if "${" in key:
-            told = (
-                f"The API key for {self.vendor} is a variable that is not filled in; only those are that begin with ROCKETRIDE_"
-            )
-            raise LLMError("authentication", sentence=told)
-        if not (key.isascii() and key.isprintable()) or " " in key:
-            told = f"The API key for {self.vendor} has spaces or characters that no key has; was more copied than the key?"
-            raise LLMError("authentication", sentence=told)
-        proxy = self.config.proxy.reveal().strip()
-        return ChatCompletions(client_for(address, key, self.config.timeout, proxy), self.config.model)
-
-    @property
-    def secret(self) -> str:
-        """The API key without the line break that files end with."""
-        return super().secret.strip()
+        config = self.config
+        client = client_for(config.address or self.address, self.secret, config.timeout, self.proxy)
+        return ChatCompletions(client, config.model)
 
 
 class OpenAIAPI(CompatibleNode[CompatibleConfig]):
@@ -102,4 +59,8 @@ class OpenAIAPI(CompatibleNode[CompatibleConfig]):
         tile=["Model: ${parameters.llm_openai_api.profile}"],
     )
     address = "https://api.openai.com/v1"
-    needs_key = False
+    key_hint = ', or "base_url" for a server of your own'
+
+    @property
+    def needs_key(self) -> bool:
+        return not self.config.address

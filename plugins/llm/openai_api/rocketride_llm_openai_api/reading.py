@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from rocketride_core import ToolCall
-from rocketride_llm import LLMError, Reply, Usage
+from rocketride_llm import LLMError, Reply, Usage, counted, lost, read_call
 
 from .explaining import told
 
@@ -79,7 +79,7 @@ class Gathering:
             LLMError: it has not come to its end.
         """
         if not self.finish:
-            raise LLMError("connection", "the stream ended in the middle of the answer")
+            raise lost()
         text, refusal = "".join(self._texts), "".join(self._refusals)
         calls = tuple(call.made() for call in self._calls)
         if refusal or self.finish == "content_filter":
@@ -111,21 +111,17 @@ class _Call:
         self.arguments: list[str] = []
 
     def made(self) -> ToolCall:
-        written, id = "".join(self.arguments), self.id or f"call_{uuid.uuid4().hex}"
-        try:
-            arguments = json.loads(written) if written.strip() else {}
-        except ValueError:
-            arguments = None
-        if not isinstance(arguments, dict):
-            return ToolCall(id, self.name, broken=written)
-        return ToolCall(id, self.name, arguments)
+        return read_call(self.id or f"call_{uuid.uuid4().hex}", self.name, "".join(self.arguments))
 
 
 def _choice(completion: Any) -> Any:
     """The first choice; None where there is none, as in a stream's last chunk, which only has the usage."""
     choices = get(completion, "choices")
-    if choices and isinstance(choices, list):
-        return choices[0]
+    if choices:
+        first = choices[0] if isinstance(choices, list) else None
+        if isinstance(first, str | int | float | list | None):
+            raise LLMError("bad-reply", "its choices are none")
+        return first
     if error := get(completion, "error"):
         raise told(error)
     if get(completion, "object") == "error":
@@ -145,11 +141,10 @@ def _text(content: Any) -> str:
 
 def _usage(completion: Any) -> Usage | None:
     usage = get(completion, "usage")
-    asked, answered = get(usage, "prompt_tokens"), get(usage, "completion_tokens")
-    if not isinstance(asked, int):
+    asked, answered = counted(get(usage, "prompt_tokens")), counted(get(usage, "completion_tokens"))
+    if asked is None:
         return None
-    cached = get(get(usage, "prompt_tokens_details"), "cached_tokens")
-    cached = cached if isinstance(cached, int) else get(usage, "prompt_cache_hit_tokens")
-    return Usage(
-        input=asked, output=answered if isinstance(answered, int) else 0, cached=cached if isinstance(cached, int) else 0
-    )
+    cached = counted(get(get(usage, "prompt_tokens_details"), "cached_tokens"))
+    if cached is None:
+        cached = counted(get(usage, "prompt_cache_hit_tokens"))
+    return Usage(asked, answered or 0, cached or 0)

@@ -58,6 +58,7 @@ VARIABLES = {
 class TestOpenAIAPI(LLMSuite):
     node = OpenAIAPI
     wire = "openai"
+    keyed = False
     environment = {name: value for name, value in VARIABLES.items() if name.startswith("OPENAI")}
 
 

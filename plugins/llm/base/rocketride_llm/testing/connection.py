@@ -44,6 +44,7 @@ class Connection(BaseHTTPRequestHandler):
 
     Attributes:
         reset: end it with a TCP reset.
+        framed: a body has a length or chunks; otherwise it ends with the connection.
         allowed: bytes of a body that may still go out before the connection is cut; None is all.
         settle: called with how the request ends, just before the last bytes: the client cannot be quicker than the records.
     """
@@ -53,6 +54,7 @@ class Connection(BaseHTTPRequestHandler):
     sys_version = ""
     disable_nagle_algorithm = True
     reset = False
+    framed = True
     allowed: int | None = None
     settle: Callable[[Outcome], None]
     _chunked = False
@@ -114,13 +116,14 @@ class Connection(BaseHTTPRequestHandler):
         text = answer.body if isinstance(answer.body, str) else json.dumps(answer.body, ensure_ascii=False)
         data = text.encode()
         self.send_response(answer.status)
-        self._headers({"content-type": answer.content_type, "content-length": str(len(data)), **answer.headers})
+        framing = {"content-length": str(len(data))} if self.framed else {"connection": "close"}
+        self._headers({"content-type": answer.content_type, **framing, **answer.headers})
         if self.command != "HEAD":
             self._write(data)
 
     def start(self, content_type: str) -> None:
         """Begins a stream."""
-        self._chunked = self.request_version != "HTTP/1.0"
+        self._chunked = self.framed and self.request_version != "HTTP/1.0"
         self.close_connection = self.close_connection or not self._chunked
         self.send_response(200)
         framing = {"transfer-encoding": "chunked"} if self._chunked else {"connection": "close"}

@@ -93,6 +93,7 @@ class SuiteKit:
     extra: further settings.
     environment: variables that the vendor's library reads; they must change nothing.
     cached: the vendor says how many tokens it had read before.
+    keyed: it needs an API key where it is pointed at a server of one's own.
     refuses: it says when it will not answer; otherwise a refusal is an answer like any other.
     probe: what `check --probe` asks the server for, an operation of the scripted server.
     streams: it asks for a stream where tokens are wanted; otherwise they come at once, with the answer.
@@ -105,6 +106,7 @@ class SuiteKit:
     environment: ClassVar[Mapping[str, str]] = {}
     cached: ClassVar[bool] = True
     streams: ClassVar[bool] = True
+    keyed: ClassVar[bool] = True
     refuses: ClassVar[bool] = True
     probe: ClassVar[str] = "chat"
 

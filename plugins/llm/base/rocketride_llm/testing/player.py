@@ -53,12 +53,12 @@ def play(line: Connection, wire: Wire, request: Request, step: PlainStep) -> Non
 
 
 def _drop(line: Connection, wire: Wire, request: Request, step: Drop, *, streams: bool) -> None:
-    line.reset = step.reset
+    line.reset, line.framed = step.reset, not step.unframed
     if step.after_bytes:
         line.allowed = step.after_bytes
         _speak(line, wire, request, step.reply)
     elif step.after_chunks is not None and streams:
-        _speak(line, wire, request, step.reply, step.after_chunks)
+        _speak(line, wire, request, step.reply, step.after_chunks, torn=step.torn)
     elif step.after_chunks is not None:
         line.allowed = max(1, len(json.dumps(_whole(wire, request, step.reply).body)) // 2)
         line.send(_whole(wire, request, step.reply))
@@ -69,22 +69,27 @@ def _whole(wire: Wire, request: Request, step: Interrupted) -> Answer:
     return Answer(200, wire.whole(request, reply_to(request, step))) if request.operation == "chat" else wire.other(request)
 
 
-def _speak(line: Connection, wire: Wire, request: Request, step: Interrupted, limit: int | None = None) -> None:
-    """Sends a reply; with a limit only so many counted pieces of its stream, which is left open."""
+def _speak(
+    line: Connection, wire: Wire, request: Request, step: Interrupted, limit: int | None = None, *, torn: bool = False
+) -> None:
+    """Sends a reply; with a limit only so many counted pieces of its stream, which is left open, and half of the next if `torn`."""
     line.wait(step.delay)
     if not request.stream or request.operation != "chat":
         line.send(_whole(wire, request, step))
         return
     pieces = list(wire.stream(request, reply_to(request, step)))
     if limit is not None:
-        pieces = _first(pieces, limit)
+        first = _first(pieces, limit)
+        half = pieces[len(first)].data if torn and len(first) < len(pieces) else b""
+        pieces = [*first, Piece(half[: len(half) // 2])]
     line.start(wire.stream_type)
     began = False
     for piece in pieces:
         if piece.counted and began:
             line.wait(step.per_chunk_delay)
         began = began or piece.counted
-        line.write(piece.data)
+        if piece.data:
+            line.write(piece.data)
     if limit is None:
         line.end()
 

@@ -120,11 +120,15 @@ class Drop:
         after_bytes: after so many bytes of the body.
         after_chunks: after so many pieces of a stream; a reply without stream is cut in its middle.
         reset: with a TCP reset in place of an orderly end.
+        unframed: the body has neither a length nor chunks, so that only the end of the connection ends it.
+        torn: in a stream, half of the next piece comes too.
     """
 
     after_bytes: int | None = count()
     after_chunks: int | None = count()
     reset: bool = False
+    unframed: bool = field(default=False, kw_only=True)
+    torn: bool = field(default=False, kw_only=True)
     reply: Interrupted = field(default=BABBLE, validator=instance_of(SPOKEN), kw_only=True)
 
 

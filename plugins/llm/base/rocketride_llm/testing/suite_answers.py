@@ -3,8 +3,12 @@
 
 from __future__ import annotations
 
+import json
+import re
+from collections.abc import Iterator
 from typing import Any
 
+import attrs
 import pytest
 
 from rocketride_core import ANSWERS, QUESTIONS, Answer, Entry, Message, Question, Tool, ToolChatModel
@@ -12,8 +16,33 @@ from rocketride_core import ANSWERS, QUESTIONS, Answer, Entry, Message, Question
 from .kit import KEY, SuiteKit
 from .server import ScriptedServer
 from .steps import CallTools, Say, Step, Think, Usage
+from .wires import Piece, Wire, register_wire, unregister_wire, wires
 
 __all__ = ["Answers"]
+
+
+COUNTS = re.compile(r'("\w*(?:tokens|_count|_duration)": ?)\d+')
+
+
+@attrs.frozen
+class Oddly:
+    """A wire that says something else wherever it counts."""
+
+    wire: Wire
+    odd: Any
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.wire, name)
+
+    def whole(self, request: Any, reply: Any) -> Any:
+        return json.loads(self._odd(json.dumps(self.wire.whole(request, reply))))
+
+    def stream(self, request: Any, reply: Any) -> Iterator[Piece]:
+        for piece in self.wire.stream(request, reply):
+            yield attrs.evolve(piece, data=self._odd(piece.data.decode()).encode())
+
+    def _odd(self, text: str) -> str:
+        return COUNTS.sub(lambda found: found[1] + json.dumps(self.odd).replace("Infinity", "1e999"), text)
 
 
 class Answers(SuiteKit):
@@ -31,6 +60,24 @@ class Answers(SuiteKit):
             assert chats[0].stream is self.streams
         assert "What is it?" in chats[0].prompt
         assert chats[0].model == "suite-1"
+
+    @pytest.mark.parametrize("odd", ["a text", "12", None, -3, 2.5, 7.0, True, [1], {"a": 1}, 1e999, 10**40], ids=repr)
+    @pytest.mark.parametrize("streamed", [False, True])
+    def test_odd_counts_lose_no_answer(self, odd: Any, streamed: bool) -> None:
+        """Troubleshooting: read what the vendor counts with `counted`; a client library that insists on numbers must not see them."""
+        wire = wires()[self.wire]
+        register_wire(Oddly(wire, odd))
+        try:
+            result, tokens, _ = self.asked(Say("Höhe: 3 m"), streamed=streamed)
+        finally:
+            unregister_wire(self.wire)
+            if wires().get(self.wire) is not wire and type(wires().get(self.wire)) is not type(wire):
+                register_wire(wire)
+        assert result.checked()[ANSWERS] == [Answer("Höhe: 3 m")]
+        assert tokens == ("Höhe: 3 m" if streamed else "")
+        known = {"12": 12, "7.0": 7}.get(str(odd))
+        if known is not None:
+            assert result.usage["llm"]["output_tokens"] == known
 
     def test_on_its_lane_it_streams_tokens(self) -> None:
         from rocketride_core.testing import node_harness
