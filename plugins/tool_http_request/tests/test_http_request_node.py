@@ -331,7 +331,9 @@ def problems(config: dict[str, Any]) -> list[Any]:
 
 
 def told(config: dict[str, Any], severity: str = "error") -> list[tuple[str, str]]:
-    return [(p.path.partition(".config.")[2], p.message) for p in problems(config) if p.severity == severity]
+    """Of the config alone; where the node stands is nobody's matter here."""
+    found = [(p.path.partition(".config."), p) for p in problems(config) if p.severity == severity]
+    return [(key, problem.message) for (_, inside, key), problem in found if inside]
 
 
 ORIGIN = {"authOrigins": ["https://api.example.com"]}
