@@ -124,7 +124,9 @@ class _Check:
         inputs = [link for link in part.component.input if link.lane in causes]
         through = [self.trace(link.source, lane, seen) for link in inputs if link.lane == lane]
         born = len(through) < len(inputs) or (not causes and any(out.name == lane for out in manifest.outs))
-        bare = id if born else next((one.bare for one in through if one.bare), "")
+        # A host, or whatever an active source reads from, may send documents that have their vectors already.
+        sure = bool(manifest.on) or lane != DOCUMENTS.name
+        bare = (id if sure else "") if born else next((one.bare for one in through if one.bare), "")
         return Vectors(frozenset().union(*(one.embedders for one in through)), bare)
 
 
