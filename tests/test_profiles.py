@@ -121,6 +121,37 @@ def resolved(config: dict[str, Any], spec: NodeSpec = SPEC, keys: set[str] = KEY
         ),
         pytest.param({"port": 3, "store.port": 2}, {**PRESET, "port": 3}, "local", "$.c", id="flat beats dotted"),
         pytest.param({"store.profile": "cloud", "store.port": 2}, {**CLOUDY, "port": 2}, "cloud", "$.c", id="dotted profile"),
+        pytest.param(
+            {"parameters": {"store": {"profile": "cloud", "cloud": {"apikey": "k"}, "port": 9}}},
+            {**CLOUDY, "apikey": "k", "port": 9},
+            "cloud",
+            "$.c",
+            id="a whole config under the provider in parameters",
+        ),
+        pytest.param(
+            {"parameters": {"profile": "cloud", "cloud": {"port": 9}, "apikey": "k"}},
+            {**CLOUDY, "apikey": "k", "port": 9},
+            "cloud",
+            "$.c",
+            id="profile and block in parameters",
+        ),
+        pytest.param(
+            {"profile": "local", "parameters": {"store": {"profile": "cloud", "cloud": {"port": 9}}}},
+            PRESET,
+            "local",
+            "$.c",
+            id="the profile of the config itself wins over one in parameters",
+        ),
+        pytest.param(
+            {"local": {"port": 7}, "parameters": {"profile": "cloud", "port": 9}},
+            {**PRESET, "port": 7},
+            "local",
+            "$.c.local",
+            id="and so does a block of it",
+        ),
+        pytest.param(
+            {"parameters": {"profile": "zzz"}}, PRESET, "local", "$.c", id="a profile in parameters that is none is junk"
+        ),
         pytest.param({"mode": "tokens"}, {**PRESET, "mode": "tokens"}, "local", "$.c", id="a setting named like bookkeeping"),
         pytest.param({"colection": "x"}, {**PRESET, "colection": "x"}, "local", "$.c", id="unknown keys are kept"),
     ],
@@ -211,6 +242,13 @@ def test_errors(config: dict[str, Any], path: str, code: str, message: str, hint
     (problem,) = resolved(config).problems
     assert (problem.path, problem.code, problem.message, problem.severity) == (path, code, message, "error")
     assert hint in problem.hint
+
+
+def test_default_means_the_default_profile_whatever_its_name_is() -> None:
+    found = resolved({"profile": "default", "default": {"port": 7}, "host": "h"})
+    assert (found.values, found.profile) == ({**PRESET, "port": 7, "host": "h"}, "local")
+    (problem,) = found.problems
+    assert (problem.code, problem.severity, problem.hint) == ("unknown-profile", "warning", "write 'local'")
 
 
 def test_after_an_unknown_profile_the_default_one_goes_on() -> None:

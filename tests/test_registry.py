@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import json
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +14,7 @@ import pytest
 from rocketride_core import Node, NodeSpec
 from rocketride_core.errors import DuplicateProvider, InvalidNode, PluginLoad
 from rocketride_core.loading import Listing
+from rocketride_core.names import Names
 from rocketride_core.registry import Registry, UnknownProvider
 
 sys.path.append(str(Path(__file__).parents[1] / "benchmarks"))
@@ -217,6 +220,13 @@ def test_an_unknown_provider_says_what_to_install(site: Path, cache: Path) -> No
         ("openai", "llm_openai"),
         ("respones_text", "response_text"),
         ("lefd", "left"),
+        ("rocketride-store-chroma", "chroma"),
+        ("store-milvus", "milvus"),
+        ("rocketride-site-left", "left"),
+        ("index_search", "elasticsearch"),
+        ("conditional", "conditional_text"),
+        ("store_pinecone", "pinecone"),
+        ("database_postgres", "postgres"),
     ],
 )
 def test_an_unknown_provider_says_what_was_meant(site: Path, cache: Path, written: str, meant: str) -> None:
@@ -233,6 +243,49 @@ def test_nothing_is_guessed_for_a_name_like_no_other(site: Path, cache: Path) ->
     assert (caught.value.close, caught.value.pip, caught.value.hint) == ((), "", "")
 
 
+def test_a_node_that_nobody_has_written_is_said_to_be_that(site: Path, cache: Path) -> None:
+    registry = Registry(path=[str(site)], cache=cache)
+    for name, hint in (
+        ("ner", "nobody has written this node yet"),
+        ("anonymize", "it is called 'anonymize_text' today; nobody has written this node yet"),
+        ("vectordb_postgres", "try: pip install rocketride-store-postgres\nit is called 'postgres' today"),
+    ):
+        with pytest.raises(UnknownProvider) as caught:
+            registry.find(name)
+        assert caught.value.hint == hint
+
+
+def test_guesses_are_made_only_when_somebody_wants_to_know(site: Path, cache: Path) -> None:
+    registry = Registry(path=[str(site)], cache=cache)
+    before = time.process_time()
+    for n in range(2000):
+        with pytest.raises(UnknownProvider):
+            registry.find(f"nothing{n}")
+    assert time.process_time() - before < 1
+    assert registry.close("x" * 100_000) == []
+
+
+CATALOG = Path(__file__).resolve().parents[2] / "shared" / "reference" / "catalog.json"
+
+
+@pytest.mark.skipif(not CATALOG.is_file(), reason="../shared/reference is not here")
+def test_every_provider_of_the_format_has_a_distribution_or_is_unwritten() -> None:
+    names = Names()
+    for service in json.loads(CATALOG.read_text())["services"]:
+        assert bool(names.pip(service["name"])) != names.unwritten(service["name"]), service["name"]
+
+
+def test_every_provider_of_this_repository_is_in_the_table() -> None:
+    import tomllib
+
+    names = Names()
+    for file in sorted((Path(__file__).resolve().parents[1] / "plugins").glob("**/pyproject.toml")):
+        project = tomllib.loads(file.read_text())["project"]
+        for provider in project.get("entry-points", {}).get("rocketride.nodes", {}):
+            assert names.pip(provider) == project["name"], f"{provider}: rocketride_core/data/providers.json"
+            assert not names.unwritten(provider)
+
+
 def test_aliases(site: Path, cache: Path) -> None:
     source = fake_site.NODE.format(cls="It", provider="left", more=', aliases=["links"]')
     fake_site.add(
@@ -242,6 +295,9 @@ def test_aliases(site: Path, cache: Path) -> None:
     registry = Registry(path=[str(site)], cache=cache)
     assert registry.find("links") is registry.find("left")
     assert registry.find("anonymize") is registry.find("anonymize_text")
+    assert registry.outdated("anonymize") == ("anonymize_text", ())
+    assert registry.outdated("links") == ("", ())
+    assert "response_text" in registry.outdated("response")[1]
 
 
 def test_host_plugins(site: Path, cache: Path) -> None:
