@@ -67,8 +67,8 @@ class Keeper:
             return self.accept(self._backend.create(wanted)) or self._missing()
 
     def _fit(self, collection: Collection, documents: Sequence[Document]) -> None:
-        for document in documents:
-            self._check(collection, "document", _dimension(document), document.embedding_model)
+        for dimension, model in {(_dimension(one), one.embedding_model) for one in documents}:
+            self._check(collection, "document", dimension, model)
 
     def accept(self, collection: Collection | None) -> Collection | None:
         """Remember what the database says; None where it says nothing yet."""

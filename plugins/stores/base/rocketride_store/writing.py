@@ -131,7 +131,9 @@ class Writer:
         )
         id = metadata["objectId"] = str(metadata.get("objectId") or entry.object_id)
         metadata["chunkId"] = self.pending.numbers.setdefault(id, Numbers()).give(metadata.get("chunkId"))
-        return attrs.evolve(document, text=_storable(document.text), metadata=metadata)
+        return Document(  # `attrs.evolve` takes five times as long
+            _storable(document.text), metadata, document.embedding, document.embedding_model, document.score, document.kind
+        )
 
 
 def _storable(text: str) -> str:
@@ -148,8 +150,12 @@ def _storable(text: str) -> str:
 
 
 def _bytes(document: Document) -> int:
-    vector = 0 if document.embedding is None else document.embedding.nbytes
-    return vector + _weight(document.text) + _weight(document.metadata)
+    size = 0 if document.embedding is None else document.embedding.nbytes
+    text = document.text
+    size += len(text) if text.isascii() else len(text.encode())
+    for key, value in document.metadata.items():
+        size += len(key) + (12 if type(value) in _PLAIN else 4 + _weight(value))
+    return size
 
 
 _PLAIN = (int, bool, float, type(None))

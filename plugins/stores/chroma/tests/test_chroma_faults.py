@@ -22,7 +22,7 @@ UPSERT = b"/upsert"
 
 
 class Source(Node[None]):
-    spec = NodeSpec("in", title="In", categories=["source", "embedding"], emits=[DOCUMENTS])
+    spec = NodeSpec("in", title="In", categories=["source"], emits=[DOCUMENTS])
 
 
 @pytest.fixture

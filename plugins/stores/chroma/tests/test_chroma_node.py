@@ -71,7 +71,7 @@ class TestServer(NodeSuite):
 
 
 class Source(Node[None]):
-    spec = NodeSpec("in", title="In", categories=["source", "embedding"], emits=[DOCUMENTS, QUESTIONS])
+    spec = NodeSpec("in", title="In", categories=["source"], emits=[DOCUMENTS, QUESTIONS])
 
 
 class Sink(Node[None]):

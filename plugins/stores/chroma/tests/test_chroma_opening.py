@@ -138,7 +138,7 @@ def test_the_node_sends_its_key(guarded: int, header: str) -> None:
     from rocketride_store_chroma import Chroma
 
     class Source(Node[None]):
-        spec = NodeSpec("in", title="In", categories=["source", "embedding"], emits=[QUESTIONS])
+        spec = NodeSpec("in", title="In", categories=["source"], emits=[QUESTIONS])
 
     def load(key: str) -> Any:
         local = {"host": "http://127.0.0.1", "port": str(guarded), "apikey": key, "auth_header": header}

@@ -175,12 +175,27 @@ def _database(place: Path) -> Any:
         raise StoreError("version", sentence=told)
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
-        return MilvusLite(str(place))
+        database = MilvusLite(str(place))
+        _tidied(place)
+        return database
     except DataDirLockedError as error:
         told = f"The folder {place} is in use by another process; run a Milvus server to share it, or use another folder"
         raise StoreError("invalid", sentence=told) from error
     except OSError as error:
         raise StoreError("full" if "No space left" in str(error) else "invalid", str(error)) from error
+
+
+def _tidied(place: Path) -> None:
+    """Removes what a process that was killed leaves of a collection it was making: a folder with no schema and no data.
+
+    milvus-lite says that such a collection does not exist, and refuses to make it.
+    """
+    for schema in place.glob("**/collections/*/schema.json.tmp"):
+        if [one.name for one in schema.parent.iterdir()] == [schema.name]:
+            schema.unlink()
+    for folder in place.glob("**/collections/*"):
+        if folder.is_dir() and not any(folder.iterdir()):
+            folder.rmdir()
 
 
 # ---- errors

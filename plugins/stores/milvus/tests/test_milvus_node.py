@@ -55,7 +55,7 @@ class TestMilvus(NodeSuite):
 
 
 class Source(Node[None]):
-    spec = NodeSpec("in", title="In", categories=["source", "embedding"], emits=[DOCUMENTS, QUESTIONS])
+    spec = NodeSpec("in", title="In", categories=["source"], emits=[DOCUMENTS, QUESTIONS])
 
 
 class Sink(Node[None]):

@@ -258,7 +258,7 @@ def test_nobody_there() -> None:
 
 
 class Source(Node[None]):
-    spec = NodeSpec("in", title="In", categories=["source", "embedding"], emits=[QUESTIONS])
+    spec = NodeSpec("in", title="In", categories=["source"], emits=[QUESTIONS])
 
 
 def load(port: int, **more: object) -> Any:
