@@ -2,9 +2,10 @@
 """rocketride_agent: what every agent node shares. See README.md, "Write your own agent"."""
 
 from .config import AgentConfig
+from .endings import STOPPED, UNREADABLE
 from .errors import ERROR, GUARD, AgentError, ToolCallRequiredError
 from .finalanswer import finished, read_json
-from .native import STOPPED, by_mode, native_model, solve_natively
+from .native import by_mode, native_model, solve_natively
 from .node import NEEDS, PROFILES, AgentNode
 from .observations import READ, rendered
 from .prompts import LAST_STEP, conversation, instructed
@@ -21,6 +22,7 @@ __all__ = [
     "PROFILES",
     "READ",
     "STOPPED",
+    "UNREADABLE",
     "AgentConfig",
     "AgentError",
     "AgentNode",

@@ -19,8 +19,11 @@ class ToolCallRequiredError(AgentError):
 
 
 def text_of(error: BaseException) -> str:
-    """What a chat user reads of it."""
-    return str(error) or f"{type(error).__name__} (no message)"
+    """What a chat user reads of it; not redacted yet."""
+    try:
+        return str(error) or f"{type(error).__name__} (no message)"
+    except Exception as broken:  # noqa: BLE001 - an exception whose own text fails is still one to tell of
+        return f"{type(error).__name__} (its message cannot be shown: {type(broken).__name__})"
 
 
 def kind_of(error: ToolError) -> str:
@@ -30,11 +33,15 @@ def kind_of(error: ToolError) -> str:
     return type(cause if own else error).__name__
 
 
-def entry_of(error: Exception) -> dict[str, Json]:
-    """The entry that an error adds to the stack."""
+def entry_of(error: Exception, message: str) -> dict[str, Json]:
+    """The entry that an error adds to the stack.
+
+    Parameters:
+        message: its text, redacted.
+    """
     guard = isinstance(error, ToolCallRequiredError)
     return {
         "kind": GUARD if guard else ERROR,
         "name": "require_tool_call" if guard else "exception",
-        "payload": {"type": type(error).__name__, "message": text_of(error)},
+        "payload": {"type": type(error).__name__, "message": message},
     }

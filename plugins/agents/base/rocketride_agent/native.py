@@ -9,15 +9,15 @@ import attrs
 
 from rocketride_core import Json, Message, ToolChatModel
 
-from .errors import AgentError
+from .endings import STOPPED
+from .errors import AgentError, text_of
 from .finalanswer import finished
 from .observations import rendered
 from .prompts import LAST_STEP, conversation
 from .run import AgentRun
 
-__all__ = ["STOPPED", "by_mode", "solve_natively"]
+__all__ = ["by_mode", "native_model", "solve_natively"]
 
-STOPPED = "Agent stopped after reaching the maximum number of reasoning steps."
 SAY_SOMETHING = "Your reply was empty. Call a tool, or give the final answer."
 
 
@@ -42,7 +42,7 @@ def by_mode(run: AgentRun, react: Callable[[], Json]) -> Json:
             first = run.iterations <= 1 and not run.tools.steps
             if wanted != "auto" or not first or getattr(error, "kind", "") != "no-tools":
                 raise
-            run.instance.warn("no-native-tools", f"{run.node.id} goes on in ReAct, in plain text: {error}")
+            run.instance.warn("no-native-tools", f"{run.node.id} goes on in ReAct, in plain text: {text_of(error)}")
             run.iterations = 0
     run.mode = "react"
     return react()
@@ -82,8 +82,7 @@ def solve_natively(run: AgentRun, model: ToolChatModel) -> Json:
 
 def _last_turn(run: AgentRun, model: ToolChatModel) -> Json:
     """Without tools. What they gave is told as text: vendors refuse calls in a conversation that offers no tools."""
-    run.turn()
-    run.stop_reason = "max_iterations"
+    run.last_turn()
     messages = conversation(run.question, run.config)
     found = [
         f"{step['action']} was called with {rendered(step['action_input'])} and gave:\n{rendered(step['observation'])}"

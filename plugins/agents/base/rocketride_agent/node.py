@@ -62,8 +62,8 @@ class AgentNode(Node[C]):
         outcome = self.perform(instance, question, lane=True)
         answer = outcome.answer
         if outcome.error is not None:
-            told = instance.report(outcome.error)
-            answer = Answer(told) if str(outcome.error) else answer
+            told = instance.redacted(instance.report(outcome.error))
+            answer = Answer(told) if told not in ("", type(outcome.error).__name__) else answer
         instance.emit(ANSWERS, answer)
 
     @hookimpl

@@ -12,6 +12,7 @@ from uuid import uuid4
 from rocketride_core import LLM, Answer, Arguments, ChatModel, EntryStopped, Instance, Json, Question
 
 from .config import AgentConfig
+from .endings import ERROR_STOP, GUARD_STOP, MAX_ITERATIONS, warning_of
 from .errors import ToolCallRequiredError, entry_of, text_of
 from .toolview import ToolView
 
@@ -43,7 +44,11 @@ class AgentRun:
         self.mode = self.stop_reason = ""
         self._told = ""
         self.tools = ToolView(
-            instance.tools, limit=config.observation_limit, reraise=config.raise_tool_errors, on_call=self._calling
+            instance.tools,
+            limit=config.observation_limit,
+            reraise=config.raise_tool_errors,
+            on_call=self._calling,
+            redact=instance.redacted,
         )
 
     @cached_property
@@ -65,6 +70,11 @@ class AgentRun:
         if self.instance.cancelled:
             raise EntryStopped
         self.iterations += 1
+
+    def last_turn(self) -> None:
+        """`turn`, for the one in which the model must answer because the budget is used up."""
+        self.turn()
+        self.stop_reason = MAX_ITERATIONS
 
     # ---- speaking up
 
@@ -105,16 +115,16 @@ class AgentRun:
         answer = Answer(content)
         if self.lane and answer.text.startswith(self._told) and (rest := answer.text[len(self._told) :]):
             self.instance.event("token", text=rest)
-        if self.stop_reason == "max_iterations":
-            said = f"{self.node.id} was asked for its answer after {self.iterations} reasoning steps, see max_iterations"
-            self.instance.warn("max-iterations", said)
+        if warning := warning_of(self.stop_reason, self.node.id, self.iterations):
+            self.instance.warn(*warning)
         return self._outcome(content)
 
     def failed(self, error: Exception) -> Outcome:
-        self.stop_reason = "guard" if isinstance(error, ToolCallRequiredError) else "error"
-        return self._outcome(text_of(error), error)
+        self.stop_reason = GUARD_STOP if isinstance(error, ToolCallRequiredError) else ERROR_STOP
+        told = self.instance.redacted(text_of(error))
+        return self._outcome(told, error, entry_of(error, told))
 
-    def _outcome(self, content: Json, error: Exception | None = None) -> Outcome:
+    def _outcome(self, content: Json, error: Exception | None = None, *entries: Json) -> Outcome:
         meta: dict[str, Json] = {
             "framework": self.node.framework,
             "agent_id": self.node.id,
@@ -127,7 +137,7 @@ class AgentRun:
         }
         meta |= {"tool_mode": self.mode} if self.mode else {}
         meta |= {"stop_reason": self.stop_reason} if self.stop_reason else {}
-        stack: list[Json] = [*self.tools.steps, *([entry_of(error)] if error is not None else [])]
+        stack: list[Json] = [*self.tools.steps, *entries]
         self.instance.count("tool_calls", self.tools.calls)
         self.instance.count("iterations", self.iterations)
         self.instance.event("agent", meta=meta, stack=stack)

@@ -199,12 +199,14 @@ def agent_bench(
     more: Sequence[Component] = (),
     nodes: Sequence[type[Node[Any]]] = (),
     workers: int = 0,
+    env: Mapping[str, str] | None = None,
 ) -> Iterator[Bench]:
     """The component `agent` with its `llm`, and one component `<provider>_1` for each class of tools.
 
     Parameters:
         called: the agent stands on no lane; a node calls its `run_agent`, and answers with what that returns.
         more, nodes: further components, and classes that are not installed.
+        env: the variables that their configs may name.
     """
 
     def serve(self: Any, instance: Instance, caller: Caller) -> ChatModel:
@@ -240,6 +242,6 @@ def agent_bench(
         *more,
         Component("out", "bench_out", input=[LaneLink("answers", first)]),
     ]
-    kernel = Kernel(nodes=[source, llm, asker, out, agent, *tools, *nodes], env={}, plugins=plugins, workers=workers)
+    kernel = Kernel(nodes=[source, llm, asker, out, agent, *tools, *nodes], env=env or {}, plugins=plugins, workers=workers)
     with kernel.load(PipeFile(components, source="source")) as pipeline:
         yield Bench(pipeline)

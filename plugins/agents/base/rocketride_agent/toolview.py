@@ -9,7 +9,18 @@ from contextlib import suppress
 
 import attrs
 
-from rocketride_core import Json, Tool, ToolCall, ToolCatalog, ToolDenied, ToolError, ToolInput, ToolTimeout, UnknownTool
+from rocketride_core import (
+    Json,
+    Tool,
+    ToolCall,
+    ToolCatalog,
+    ToolDenied,
+    ToolError,
+    ToolFailure,
+    ToolInput,
+    ToolTimeout,
+    UnknownTool,
+)
 
 from .errors import kind_of, text_of
 from .observations import READ, Observations, dumped
@@ -53,6 +64,7 @@ class ToolView:
         limit: characters of an observation, 0 for no limit.
         reraise: names of exceptions that end the run instead of being observed.
         on_call: told the name before a tool is called.
+        redact: takes the secrets out of the text of an error.
     """
 
     def __init__(
@@ -62,10 +74,12 @@ class ToolView:
         limit: int = 0,
         reraise: Sequence[str] = (),
         on_call: Callable[[str], None] = lambda name: None,
+        redact: Callable[[str], str] = str,
     ) -> None:
-        self._catalog, self._reraise, self._on_call = catalog, frozenset(reraise), on_call
+        self._catalog, self._reraise, self._on_call, self._redact = catalog, frozenset(reraise), on_call, redact
         self._observations, self._limit = Observations(limit), limit
         self._listed: dict[str, Tool] | None = None
+        self._missed: set[str] = set()
         self._last, self._times = "", 0
         self.calls = 0
         self.steps: list[dict[str, Json]] = []
@@ -87,17 +101,23 @@ class ToolView:
         return [*self.connected.values(), *([self._observations.tool] if self._observations.any else [])]
 
     def find(self, name: str) -> Tool | None:
-        """The tool that a model means by a name. A name that is not there is looked for once more: tools may appear later."""
-        for known in (self.connected, None):
-            if known is None:
-                with suppress(ToolError):
-                    self._catalog.check(name, {})  # the catalog asks the provider of such a name again
-                self._listed = None
-                known = self.connected
-            found = resolve(name, [*known, *([READ] if self._observations.any else [])])
-            if found:
-                return known.get(found) or self._observations.tool
-        return None
+        """The tool that a model means by a name.
+
+        One that is not there is looked for once more in each turn, since tools may appear later.
+        """
+        found = self._known(name)
+        if found is None and name not in self._missed:
+            with suppress(ToolError):
+                self._catalog.check(name, {})  # the catalog asks the provider of such a name again
+            self._listed = None
+            found = self._known(name)
+            if found is None:
+                self._missed.add(name)
+        return found
+
+    def _known(self, name: str) -> Tool | None:
+        there = {tool.name: tool for tool in self.offered()}
+        return there.get(resolve(name, there))
 
     def call(self, name: str, arguments: Mapping[str, Json]) -> str:
         return self.call_all([ToolCall("", name, arguments)])[0]
@@ -109,10 +129,11 @@ class ToolView:
             ToolError: one that is named in `reraise`; its steps are recorded.
         """
         pending = [self._prepared(call) for call in calls]
+        self._missed.clear()
         ready = [one for one in pending if one.ready]
         for one in ready:
             self._on_call(one.name)
-        for one, outcome in zip(ready, self._catalog.call_all([(p.name, p.call.arguments) for p in ready]), strict=True):
+        for one, outcome in zip(ready, self._outcomes(ready), strict=True):
             # Refused before the tool was reached: that is no call of it.
             self.calls += not isinstance(outcome, UnknownTool | ToolInput | ToolDenied)
             one.wrong = isinstance(outcome, ToolError)
@@ -121,6 +142,15 @@ class ToolView:
         if self.raised is not None:
             raise self.raised
         return told
+
+    def _outcomes(self, ready: Sequence[_Pending]) -> Sequence[Json | ToolError]:
+        try:
+            return self._catalog.call_all([(one.name, one.call.arguments) for one in ready])
+        except Exception as error:  # noqa: BLE001 - as one whose own text fails, which nobody could make a ToolError of
+            failures = [ToolFailure(f"{one.name}: {text_of(error)}", tool=one.name) for one in ready]
+            for failure in failures:
+                failure.__cause__ = error
+            return failures
 
     def _prepared(self, call: ToolCall) -> _Pending:
         tool = self.find(call.name)
@@ -138,7 +168,7 @@ class ToolView:
                 return one
             self._catalog.check(name, call.arguments)
         except ToolError as error:
-            wrong = f"{text_of(error)}; {name} takes: {_takes(tool)}"
+            wrong = f"{self._redact(text_of(error))}; {name} takes: {_takes(tool)}"
             return _Pending(call, name, _observed(name, wrong, kind_of(error)), wrong=True)
         same = f"{name} {dumped(call.arguments)}"
         self._times = self._times + 1 if same == self._last else 1
@@ -155,7 +185,7 @@ class ToolView:
     def _failed(self, name: str, error: ToolError) -> Json:
         if self.raised is None and self._reraise & _names(error):
             self.raised = error
-        text = text_of(error)
+        text = self._redact(text_of(error))
         if self._limit and len(text) > self._limit:
             text = f"{text[: self._limit]} [cut: {len(text)} characters]"
         if isinstance(error, ToolTimeout):

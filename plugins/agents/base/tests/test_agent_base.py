@@ -26,7 +26,7 @@ from rocketride_agent import (
     ToolCallRequiredError,
     finished,
 )
-from rocketride_agent.testing import PlayedModel, agent_bench
+from rocketride_agent.testing import PlayedModel, Told, agent_bench
 from rocketride_core import (
     LLM,
     Component,
@@ -192,6 +192,124 @@ def test_a_failure_is_an_error_of_the_entry_and_readable_on_the_lane() -> None:
 def test_an_exception_without_words_has_its_type() -> None:
     with agent_bench(Once, PlayedModel([Refused()])) as bench:
         assert bench.ask("?", check=False).content == "Refused (no message)"
+
+
+SECRET = "sk-0123456789-very-secret"
+KEYED: dict[str, Any] = {
+    "config": {"instructions": ["The key is ${ROCKETRIDE_SECRET_KEY}."]},
+    "env": {"ROCKETRIDE_SECRET_KEY": SECRET},
+}
+
+
+def told_everywhere(told: Told) -> str:
+    return json.dumps([told.result.to_json(), str(told.result.error), [[event.kind, event.data] for event in told.events]])
+
+
+@pytest.mark.parametrize("error", [RuntimeError(f"401 for {SECRET}"), RunError(f"401 for {SECRET}")], ids=["any", "kernel's own"])
+def test_a_failure_never_tells_a_secret(error: Exception) -> None:
+    with agent_bench(Once, PlayedModel([error]), **KEYED) as bench:
+        told = bench.ask("?", check=False)
+    assert told.content == told.stack[-1]["payload"]["message"] == "401 for ***"
+    assert SECRET not in told_everywhere(told).replace(str(told.result.error), "")
+    with agent_bench(Once, PlayedModel([error]), called=True, **KEYED) as bench:
+        told = bench.call({"query": "?"})
+    assert told.payload["content"] == told.payload["stack"][-1]["payload"]["message"] == "401 for ***"
+    assert SECRET not in told_everywhere(told)
+
+
+def test_what_a_child_fails_with_tells_no_secret_to_its_parent() -> None:
+    class Parent(Once):
+        spec = NodeSpec("agent_parent", title="Parent", needs=NEEDS)
+
+        def solve(self, run: AgentRun) -> Json:
+            return run.tools.call("child.run_agent", {"query": "?"})
+
+    child = Component("child", "agent_once", KEYED["config"], control=[ControlLink("tool", "agent")])
+    llm = Component("llm_2", "bench_llm", control=[ControlLink("llm", "child")])
+    model = PlayedModel([RuntimeError(f"401 for {SECRET}")])
+    with agent_bench(Parent, model, more=[child, llm], nodes=[Once], env=KEYED["env"]) as bench:
+        told = bench.ask("?")
+    assert json.loads(str(told.content))["content"] == "401 for ***"
+    assert SECRET not in told_everywhere(told)
+
+
+def test_the_text_of_a_tool_error_is_redacted_before_it_is_cut() -> None:
+    class Leak(Node[None]):
+        spec = NodeSpec("leak", title="Leak")
+
+        @tool
+        def look(self, instance: Instance) -> str:
+            """Fails."""
+            raise ToolInput(f"not with {SECRET}")
+
+    config = {**KEYED["config"], "observation_limit": 20}
+    with agent_bench(Once, PlayedModel(["leak_1.look {}"]), tools=[Leak], config=config, env=KEYED["env"]) as bench:
+        told = bench.ask("?")
+    assert "not with ***" in str(told.content)
+    assert SECRET[:4] not in told_everywhere(told)
+
+
+class Mute(Exception):
+    def __str__(self) -> str:
+        raise TypeError("it has no words")
+
+
+def test_an_exception_whose_own_text_fails_is_told_like_any_other() -> None:
+    with agent_bench(Once, PlayedModel([Mute()])) as bench:
+        told = bench.ask("?", check=False)
+    assert told.content == "Mute (its message cannot be shown: TypeError)"
+    assert told.stack[-1]["payload"]["type"] == "Mute"
+
+    class Silent(Node[None]):
+        spec = NodeSpec("silent", title="Silent")
+
+        @tool
+        def look(self, instance: Instance) -> str:
+            """Fails."""
+            raise Mute
+
+    with agent_bench(Once, PlayedModel(["silent_1.look {}"]), tools=[Silent]) as bench:
+        told = bench.ask("?")
+    (step,) = told.stack
+    assert json.loads(str(told.content)) == step["observation"]
+    assert (step["action"], step["observation"]["tool"]) == ("silent_1.look", "silent_1.look")
+    assert step["observation"]["error"]
+
+
+def test_a_turn_of_an_entry_that_was_stopped_is_not_begun() -> None:
+    turns: list[int] = []
+
+    class Patient(Once):
+        spec = NodeSpec("agent_patient", title="Patient", needs=NEEDS)
+
+        def solve(self, run: AgentRun) -> Json:
+            run.turn()
+            while not run.instance.cancelled:
+                time.sleep(0.005)
+            run.turn()
+            turns.append(run.iterations)
+            return "too late"
+
+    with agent_bench(Patient, PlayedModel()) as bench:
+        told = bench.ask("?", check=False, timeout=0.2)
+    assert told.result.error is not None
+    assert turns == []
+
+
+@pytest.mark.parametrize(
+    ("pieces", "rest"), [(["It ", "is"], [" so."]), (["It is so."], []), (["Other"], []), ([], ["It is so."])]
+)
+def test_what_was_not_told_of_the_answer_is_told_at_its_end(pieces: list[str], rest: list[str]) -> None:
+    class Talker(Once):
+        spec = NodeSpec("agent_talker", title="Talker", needs=NEEDS)
+
+        def solve(self, run: AgentRun) -> Json:
+            for piece in pieces:
+                run.token(piece)
+            return "It is so."
+
+    with agent_bench(Talker, PlayedModel()) as bench:
+        assert bench.ask("?").tokens == [*pieces, *rest]
 
 
 def test_called_as_a_tool_a_failure_is_a_payload_that_says_so() -> None:

@@ -118,6 +118,47 @@ def test_an_error_is_an_observation_and_counts_where_the_tool_was_reached(outcom
     assert view.steps[0]["observation"] == told
 
 
+def test_a_long_error_is_cut() -> None:
+    failure = ToolFailure("a.search: " + "x" * 500, tool="a.search")
+    told = error(ToolView(Shelf(a__search=failure), limit=100), "a.search", {"query": "q"})
+    assert told["error"] == "a.search: " + "x" * 90 + " [cut: 510 characters]"
+    assert error(ToolView(Shelf(a__search=failure)), "a.search", {"query": "q"})["error"] == str(failure), "0 is no limit"
+
+
+def test_secrets_are_taken_out_of_all_errors() -> None:
+    failure = ToolFailure("a.search: 401 for KEY", tool="a.search")
+    view = ToolView(Shelf(a__search=failure), redact=lambda text: text.replace("KEY", "***"))
+    assert error(view, "a.search", {"query": "q"})["error"] == "a.search: 401 for ***"
+    assert "KEY" not in error(view, "a.search", {"query": "q", "top_k": "KEY"})["error"]
+
+
+def test_a_catalog_that_fails_as_a_whole_is_observed() -> None:
+    class Broken(Shelf):
+        def call_all(self, calls: Sequence[tuple[str, Arguments]], /) -> Sequence[Json | ToolError]:
+            raise LookupError("gone")
+
+    told = error(ToolView(Broken(a__search="x")), "a.search", {"query": "q"})
+    assert told == {"tool": "a.search", "error": "a.search: gone", "type": "LookupError"}
+
+
+def test_a_miss_is_looked_for_once_a_turn() -> None:
+    listed = []
+
+    class Counting(Shelf):
+        def __iter__(self) -> Iterator[Tool]:
+            listed.append(1)
+            return super().__iter__()
+
+    shelf = Counting(a__search="x")
+    view = ToolView(shelf)
+    view.offered()
+    assert [view.find("a.other"), view.find("a.other")] == [None, None]
+    assert error(view, "a.other", {})["type"] == "UnknownTool"
+    assert len(listed) == 2, "at the beginning, and once more for the miss"
+    shelf.add("a.other", "late")
+    assert view.call("a.other", {"query": "q"}) == "late", "in the next turn it is looked for again"
+
+
 def test_the_type_is_that_of_what_the_tool_raised() -> None:
     failure = ToolFailure("a.search: no such row", tool="a.search")
     failure.__cause__ = KeyError("row")
