@@ -132,7 +132,7 @@ def _hidden(value: Any, hidden: bool) -> Iterable[Any]:
 def _tells(message: str, secrets: Iterable[Any]) -> bool:
     """Does a message have a part of a value that nobody may see?"""
     for value in secrets:
-        text = value.reveal() if isinstance(value, Secret) else str(value)
+        text = (value.reveal() if isinstance(value, Secret) else str(value)).removeprefix("https://").removeprefix("http://")
         if any(text[n : n + SPARED] in message for n in range(max(1, len(text) - SPARED + 1)) if text):
             return True
     return False

@@ -348,7 +348,7 @@ class Picky:
     @password.validator  # type: ignore[attr-defined, untyped-decorator, unused-ignore]
     def _long(self, _attribute: Any, value: str) -> None:
         if len(value) == 7:
-            raise ValueError(f"{value[:5]}… is too short")
+            raise ValueError(f"{value[:5]}… is too short" if "/" not in value else "it begins with http:// and names a host")
 
 
 def test_validators_of_the_class_are_heard() -> None:
@@ -362,6 +362,7 @@ def test_validators_of_the_class_are_heard() -> None:
     [
         ({"n": 2, "password": "x"}, "Picky refuses these values: 2 is even"),
         ({"n": 3, "password": "hunter2"}, "Picky refuses these values"),
+        ({"n": 3, "password": Filled("http://")}, "Picky refuses these values: it begins with http:// and names a host"),
         ({"n": Filled("2")}, "Picky refuses these values"),
     ],
 )
