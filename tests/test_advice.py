@@ -186,7 +186,10 @@ def test_the_bound_model_counts_too() -> None:
         (("d: do < text start", "r: respond < text start"), ["~response-bypass r"]),
         (("d: do < text start",), ["~no-response start"]),
         (("d: do < text start", "r: respond < text d", "a: do", "b: do < text a"), ["~unreachable-component a"]),
-        (("d: do < text start", "r: respond < text d", "a: keeper < answers b", "b: keeper < questions a"), ["~unreachable-component a"]),
+        (
+            ("d: do < text start", "r: respond < text d", "a: keeper < answers b", "b: keeper < questions a"),
+            ["~unreachable-component a"],
+        ),
         (("d: do < text start", "r: respond < text d", "q: respond"), ["~unreachable-component q"]),
         (("e: embed < questions start", "r: respond < documents e"), ["~silent-edge r"]),
         (("x: nowhere", "r: respond < text start"), ["~unknown-provider x"]),

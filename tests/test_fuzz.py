@@ -178,7 +178,7 @@ def test_checking_does_not_explode_either(name: str) -> None:
 
 @pytest.mark.slow
 def test_thirty_seconds_of_mutations() -> None:
-    """By atheris where it is installed, which follows the branches of the reader; else by chance alone."""
+    """Pieces of faulty files cut, mixed and damaged by chance."""
     seeds = [path.read_bytes() for path in sorted((Path(__file__).parent / "faulty").iterdir())]
     end = time.monotonic() + 30
     import random

@@ -43,7 +43,7 @@ def _results(file: Path, problems: Sequence[Problem], rules: Sequence[str], stri
 
 
 def _result(problem: Problem, uri: str, place: tuple[int, int], rule: int, strict: bool) -> dict[str, Any]:
-    print_of = "\0".join((uri, problem.code, problem.component, problem.path))
+    print_of = f"{uri}\n{problem.code}\n{problem.component}\n{problem.path}"
     line, column = place
     text = f"{problem.message}\n{problem.hint}" if problem.hint else problem.message
     logical = {"fullyQualifiedName": problem.path} | ({"name": problem.component} if problem.component else {})
