@@ -131,7 +131,8 @@ class Chat:
             temperature=self.config.temperature,
         )
         left = self.instance.remaining
-        seconds = min(max(0.0, ends - time.monotonic()), math.inf if left is None else left)
+        # The entry's own limit ends the request from outside, and says so; here it only keeps waits from being begun in vain.
+        seconds = min(max(0.0, ends - time.monotonic()), math.inf if left is None else left + 1)
         asking = self._asking()
         if on_token is None:
             reply = self.instance.wait(asking.ask(request, None, seconds))

@@ -35,6 +35,7 @@ from rocketride_core import (
     PipeFile,
     Question,
     RunError,
+    RunTimeout,
     Tool,
     ToolCall,
     ToolChatModel,
@@ -255,8 +256,7 @@ def test_the_time_of_a_question_for_json_is_bounded_over_all_its_tries() -> None
 def test_an_entry_that_is_over_its_time_stops_the_request() -> None:
     with lane(30.0, "late") as (harness, script):
         outputs = harness.run({"questions": [Question.of("q")]}, timeout=0.2, check=False)
-        assert outputs.error is not None
-        assert "more than 0.2 s" in str(outputs.error) or failure(outputs).kind == "timeout"
+        assert isinstance(outputs.error, RunTimeout)
         deadline = time.monotonic() + 5
         while not script.cancelled and time.monotonic() < deadline:
             time.sleep(0.01)
