@@ -14,7 +14,7 @@ from typing import Any
 
 from .errors import PipeError, Problem
 from .pipemodel import Component, ControlLink, LaneLink, PipeFile, link_problems
-from .pipereader import PipeReader
+from .pipereader import EXAMPLE, PipeReader
 from .pipewriter import merged, plain
 from .reading import decode, read_text
 
@@ -75,7 +75,7 @@ def parse_pipe(data: str | bytes | Mapping[str, Any], file: str = "") -> tuple[P
         if any(p.severity == "error" for p in problems):
             if text.strip() and text.lstrip()[0] not in "{[/":
                 message = "not a RocketRide pipeline: a JSON object with `components` is expected"
-                problems = [Problem("$", "not-a-pipeline", message, problems[0].message, file=file)]
+                problems = [Problem("$", "not-a-pipeline", message, EXAMPLE, file=file)]
             return PipeFile((), file=file), problems
     reader = PipeReader(file, problems)
     return reader.pipe(root), problems

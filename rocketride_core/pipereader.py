@@ -10,11 +10,11 @@ from .errors import Problem
 from .pipemodel import Component, ControlLink, LaneLink, PipeFile, link_problems, unwrapped
 from .reading import LISTED, LONGEST, child, listed
 
-__all__ = ["VERSION", "PipeReader"]
+__all__ = ["EXAMPLE", "VERSION", "PipeReader"]
 
 VERSION = 1
 
-_EXAMPLE = """write a list `components`, each with its inputs:
+EXAMPLE = """write a list `components`, each with its inputs:
   {"components": [
     {"id": "chat_1", "provider": "chat", "config": {"mode": "Source"}},
     {"id": "out_1", "provider": "response_questions", "config": {}, "input": [{"lane": "questions", "from": "chat_1"}]}]}"""
@@ -33,7 +33,7 @@ class PipeReader:
     def pipe(self, root: Any) -> PipeFile:
         body, path = unwrapped(root)
         if not isinstance(body, Mapping):
-            self.add(path, "not-a-pipeline", "Pipeline config must be an object", _EXAMPLE)
+            self.add(path, "not-a-pipeline", "Pipeline config must be an object", EXAMPLE)
             return PipeFile((), file=self.file)
         self.version(body.get("version"), f"{path}.version")
         source = body.get("source")
@@ -68,18 +68,18 @@ class PipeReader:
         others = [key for key in ("nodes", "edges") if key in body]
         if others and not components:
             names = " and ".join(f"`{key}`" for key in others)
-            self.add(path, "missing-components", f"'pipeline.components' must be an array; the file has {names}", _EXAMPLE)
+            self.add(path, "missing-components", f"'pipeline.components' must be an array; the file has {names}", EXAMPLE)
         elif isinstance(components, list | tuple):
             return components
         elif "components" in body:
-            self.add(f"{path}.components", "missing-components", "'pipeline.components' must be an array", _EXAMPLE)
+            self.add(f"{path}.components", "missing-components", "'pipeline.components' must be an array", EXAMPLE)
         elif inner := [key for key, item in body.items() if isinstance(item, Mapping) and "components" in item]:
             message = f"not one RocketRide pipeline but several: {', '.join(inner[:8])}{', …' if len(inner) > 8 else ''}"
             self.add(path, "not-a-pipeline", message, "put each into a file of its own")
         elif {"source", "project_id", "version"} & set(body):
-            self.add(path, "missing-components", "'pipeline.components' must be an array", _EXAMPLE)
+            self.add(path, "missing-components", "'pipeline.components' must be an array", EXAMPLE)
         else:
-            self.add(path, "not-a-pipeline", "not a RocketRide pipeline: it has no `components`", _EXAMPLE)
+            self.add(path, "not-a-pipeline", "not a RocketRide pipeline: it has no `components`", EXAMPLE)
         return ()
 
     def component(self, item: Any, path: str, index: int) -> Component | None:

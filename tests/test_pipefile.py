@@ -152,10 +152,11 @@ def test_files_that_are_something_else(data: str, path: str, code: str, message:
 
 
 def test_nodes_instead_of_components_shows_a_pipeline_that_loads() -> None:
-    hint = parse_pipe('{"nodes": []}')[1][0].hint
-    example = hint[hint.index("{") :]
-    assert len(example.splitlines()) == 3
-    assert parse_pipe(example)[1] == []
+    for other in ('{"nodes": []}', "pipeline X:\n  step", '{"a": 1}', "[]"):
+        hint = parse_pipe(other)[1][0].hint
+        example = hint[hint.index("{") :]
+        assert len(example.splitlines()) == 3
+        assert parse_pipe(example)[1] == []
 
 
 def test_reading_from_disk(tmp_path: Path) -> None:
