@@ -15,6 +15,7 @@ COMMANDS = {
     "check": "check",
     "graph": "graph",
     "fmt": "fmt",
+    "doctor": "doctor",
     "nodes": "nodes",
     "schema": "schema",
     "help": "extra",
@@ -49,6 +50,7 @@ def _built(plugins: Sequence[str] = ()) -> tuple[argparse.ArgumentParser, Mappin
     _check(commands.add_parser("check", help="say everything that is wrong with .pipe files"))
     _graph(commands.add_parser("graph", help="draw a pipeline: as text, SVG or Mermaid"))
     _fmt(commands.add_parser("fmt", help="lay out .pipe files anew: white space only, every word stays"))
+    _doctor(commands.add_parser("doctor", help="would a pipeline run here? what is missing, and what to type"))
     _nodes(commands.add_parser("nodes", help="list the installed nodes, or show one"))
     schema = commands.add_parser("schema", help="print the JSON Schema of .pipe files, with the installed nodes, for editors")
     schema.add_argument(
@@ -171,6 +173,14 @@ def _fmt(parser: argparse.ArgumentParser) -> None:
         "pipes", metavar="PIPE", nargs="+", help=".pipe files, folders of them, or - for standard input to output"
     )
     parser.add_argument("--check", action="store_true", help="change nothing; say which files would change, and exit with 1 then")
+
+
+def _doctor(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Exit code 0: it would run; 1: something is missing or wrong; 2: the file cannot be read."
+    parser.add_argument("pipe", metavar="PIPE", help="a .pipe file")
+    parser.add_argument("--probe", action="store_true", help="ask servers and models too: are they there, may we use them?")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    _pipe(parser)
 
 
 def _nodes(parser: argparse.ArgumentParser) -> None:
