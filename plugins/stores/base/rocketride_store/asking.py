@@ -47,7 +47,7 @@ class Asker:
             self.instance.warn(
                 "unknown-filter", f"{self.component} does not know {names} in the question's filter; it is left out"
             )
-        found = Found(self.least)
+        found = Found(0.0)  # `near` cuts; what the question carries was cut by who found it
         found.add(question.documents)
         if question.type in SEARCHING:
             asked = self._embedded(question)
@@ -72,6 +72,7 @@ class Asker:
                 "no-collection", f"{self.component} has no collection yet, so nothing was found; index something first"
             )
             return []
+        self.keeper.finite("question", vector)
         if request.where.impossible:
             return []
         end = request.offset + request.limit

@@ -34,17 +34,10 @@ _LISTS: dict[str, tuple[str, type]] = {
     "tableIds": ("tableId", int),
     "permissions": ("permissionId", int),
 }
-_OTHERS = {
-    "offset",
-    "limit",
-    "isDeleted",
-    "fullTables",
-    "fullDocuments",
-    "useQuickRank",
-    "useGroupRank",
-    "followUpQuestions",
-    "context",
-}
+_FLAGS = ("isDeleted", "fullTables", "fullDocuments", "useQuickRank", "useGroupRank")
+_OTHERS = {"offset", "limit", "followUpQuestions", "context", *_FLAGS}
+_BIGGEST = 2**63  # numbers of a database have 64 bits
+_MOST = 2**31 - 1  # some count results in 32
 
 
 @attrs.frozen
@@ -129,7 +122,8 @@ class Request:
             limit: used where the filter sets none.
         """
         asked = {key: value for key, value in filter.items() if value is not None}
-        conditions = [] if asked.get("isDeleted") else [Condition("isDeleted", "ne", True)]
+        flags = {name: _one(name, asked.get(name, False), bool) for name in _FLAGS}
+        conditions = [] if flags["isDeleted"] else [Condition("isDeleted", "ne", True)]
         for name, (key, operator, kind) in _SCALARS.items():
             if name in asked:
                 conditions.append(Condition(key, operator, _one(name, asked[name], kind)))
@@ -143,14 +137,14 @@ class Request:
             raise ValueError(f"a question's filter takes offset >= 0 and limit >= 1; it has offset {offset} and limit {size}")
         return Request(
             where=Where(tuple(conditions)),
-            offset=offset,
-            limit=size,
-            full_tables=bool(asked.get("fullTables")),
-            full_documents=bool(asked.get("fullDocuments")),
-            group_rank=bool(asked.get("useGroupRank")),
+            offset=min(offset, _MOST // 2),
+            limit=min(size, _MOST // 2),
+            full_tables=flags["fullTables"],
+            full_documents=flags["fullDocuments"],
+            group_rank=flags["useGroupRank"],
             unknown=sorted(
                 [key for key in asked if key not in _OTHERS | _SCALARS.keys() | _LISTS.keys()]
-                + (["useQuickRank"] if asked.get("useQuickRank") else [])
+                + (["useQuickRank"] if flags["useQuickRank"] else [])
             ),
         )
 
@@ -158,4 +152,6 @@ class Request:
 def _one(name: str, value: Any, kind: type) -> Any:
     if type(value) is not kind:
         raise ValueError(f"a question's filter has {name!r} with {value!r}; a store expects {kind.__name__} there")
+    if isinstance(value, int) and name not in ("offset", "limit") and not -_BIGGEST <= value < _BIGGEST:
+        raise ValueError(f"a question's filter has {name!r} with {value}; a store expects a number of 64 bits there")
     return value

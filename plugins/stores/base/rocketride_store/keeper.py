@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-import threading
+import math
 from collections.abc import Callable, Sequence
 
 from rocketride_core import Document
@@ -12,6 +12,12 @@ from .backend import Collection, VectorStore
 from .errors import StoreError
 
 __all__ = ["Keeper", "other_metric"]
+
+
+class _Known:
+    """What all entries of a store have learnt."""
+
+    collection: Collection | None = None
 
 
 class Keeper:
@@ -26,20 +32,25 @@ class Keeper:
 
     def __init__(self, backend: VectorStore, name: str, metric: str, placed: Callable[[StoreError], StoreError]) -> None:
         self._backend, self._name, self._metric, self._placed = backend, name, metric, placed
-        self._lock = threading.Lock()
-        self._known: Collection | None = None
+        self._all = _Known()
+
+    def within(self, backend: VectorStore) -> Keeper:
+        """The same for one entry: it asks through the entry's own store, whose end ends its waits."""
+        made = Keeper(backend, self._name, self._metric, self._placed)
+        made._all = self._all
+        return made
 
     @property
     def seen(self) -> bool:
         """The collection exists, as far as is known without asking."""
-        return self._known is not None
+        return self._all.collection is not None
 
     def known(self) -> Collection | None:
         """What the collection records; None where it does not exist yet. Another process may have made it meanwhile."""
-        with self._lock:
-            if self._known is None:
-                self.accept(self._backend.collection())
-            return self._known
+        # No lock here: an entry must not wait for the retries of another one.
+        if self._all.collection is None:
+            self.accept(self._backend.collection())
+        return self._all.collection
 
     def for_documents(self, documents: Sequence[Document]) -> None:
         """Checks embedded documents before they are written; the first ones ever decide dimension and model."""
@@ -63,12 +74,14 @@ class Keeper:
 
     def _new(self, documents: Sequence[Document], wanted: Collection) -> Collection:
         self._fit(wanted, documents)  # documents that do not fit each other make no collection
-        with self._lock:
-            return self.accept(self._backend.create(wanted)) or self._missing()
+        return self.accept(self._backend.create(wanted)) or self._missing()
 
     def _fit(self, collection: Collection, documents: Sequence[Document]) -> None:
         for dimension, model in {(_dimension(one), one.embedding_model) for one in documents}:
             self._check(collection, "document", dimension, model)
+        for one in documents:
+            if one.embedding is not None:
+                self.finite("document", one.embedding)
 
     def accept(self, collection: Collection | None) -> Collection | None:
         """Remember what the database says; None where it says nothing yet."""
@@ -76,8 +89,16 @@ class Keeper:
             return None
         if misfit := other_metric(collection, self._metric):
             raise self._misfit(misfit)
-        self._known = collection
+        self._all.collection = collection
         return collection
+
+    def finite(self, what: str, vector: memoryview) -> None:
+        """Refuses a vector with NaN or an infinite number: some databases do, others keep what no search ever finds."""
+        import numpy as np
+
+        # Finite numbers of 32 bits have a finite sum of 64 bits.
+        if not math.isfinite(np.frombuffer(vector, np.float32).sum(dtype=np.float64)):
+            raise self._placed(StoreError("invalid", sentence=f"The {what}'s vector has numbers that are not finite"))
 
     def _misfit(self, sentence: str) -> StoreError:
         return self._placed(StoreError("mismatch", sentence=sentence))

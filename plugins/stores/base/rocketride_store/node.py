@@ -212,14 +212,16 @@ class StoreNode(Node[S]):
         self, instance: Instance, object_ids: Annotated[list[str], Param("The objects to remove; an empty list removes nothing.")]
     ) -> Deleted:
         """Remove everything that is stored of these objects, for good. The count is of the objects that were there."""
-        return delete(self.backend.within(instance), self.keeper, object_ids)
+        store = self.backend.within(instance)
+        return delete(store, self.keeper.within(store), object_ids)
 
     # ---- parts
 
     def _writer(self, instance: Instance, pending: Pending) -> Writer:
+        store = self.backend.within(instance)
         return Writer(
-            store=self.backend.within(instance),
-            keeper=self.keeper,
+            store=store,
+            keeper=self.keeper.within(store),
             collection=self.config.collection,
             largest=self.config.payload_limit,
             embedder=instance.maybe(EMBEDDING),
@@ -229,9 +231,10 @@ class StoreNode(Node[S]):
         )
 
     def _asker(self, instance: Instance) -> Asker:
+        store = self.backend.within(instance)
         return Asker(
-            store=self.backend.within(instance),
-            keeper=self.keeper,
+            store=store,
+            keeper=self.keeper.within(store),
             least=self.config.score,
             limit=self.config.limit,
             embedder=instance.maybe(EMBEDDING),

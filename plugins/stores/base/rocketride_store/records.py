@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -13,16 +14,21 @@ __all__ = ["flat", "from_flat"]
 
 _NESTED: Final = "rocketride.json"
 _KIND: Final = "rocketride.kind"
+_RESERVED: Final = ("rocketride.", "chroma:", "$", "#")
 _BIGGEST: Final = 2**63
 
 
 def flat(document: Document) -> dict[str, str | int | float | bool]:
-    """A document's metadata and kind as flat values: str, bool, float, and int of 64 bits."""
+    """A document's metadata and kind as flat values: str, bool, finite float, and int of 64 bits."""
     out: dict[str, str | int | float | bool] = {}
     nested: dict[str, Any] = {}
     for key, value in document.metadata.items():
-        plain = isinstance(value, (str, bool, float)) or (isinstance(value, int) and -_BIGGEST <= value < _BIGGEST)
-        if plain and not key.startswith(("rocketride.", "chroma:")):
+        plain = (
+            isinstance(value, (str, bool))
+            or (isinstance(value, float) and math.isfinite(value))
+            or (isinstance(value, int) and -_BIGGEST <= value < _BIGGEST)
+        )
+        if plain and key and not key.startswith(_RESERVED):
             out[key] = value  # type: ignore[assignment]  # narrowed by `plain`
         else:
             nested[key] = value

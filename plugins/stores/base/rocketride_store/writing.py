@@ -77,7 +77,11 @@ class Writer:
         pending = self.pending
         for document in self._embedded(documents):
             chunk = self._chunk(document)
-            size = _bytes(chunk)
+            try:
+                size = _bytes(chunk)
+            except UnicodeEncodeError:  # a file's name that is not UTF-8, for one
+                chunk = attrs.evolve(chunk, metadata=_whole(chunk.metadata))
+                size = _bytes(chunk)
             if pending.documents and (len(pending.documents) >= BATCH or pending.size + size > self.largest):
                 self.write()
             pending.documents.append(chunk)
@@ -130,6 +134,8 @@ class Writer:
             document.metadata
         )
         id = metadata["objectId"] = str(metadata.get("objectId") or entry.object_id)
+        if not _encodes(id):
+            raise ValueError(f"a document's 'objectId' has half of a surrogate pair: {id!r}")
         metadata["chunkId"] = self.pending.numbers.setdefault(id, Numbers()).give(metadata.get("chunkId"))
         return Document(  # `attrs.evolve` takes five times as long
             _storable(document.text), metadata, document.embedding, document.embedding_model, document.score, document.kind
@@ -142,11 +148,24 @@ def _storable(text: str) -> str:
         return text
     if "\x00" in text:
         text = text.replace("\x00", "\ufffd")
+    return text if _encodes(text) else _whole(text)
+
+
+def _encodes(text: str) -> bool:
     try:
         text.encode()
     except UnicodeEncodeError:
-        return text.encode(errors="replace").decode()
-    return text
+        return False
+    return True
+
+
+def _whole(value: Any) -> Any:
+    """The same JSON value with replacement characters in place of halves of surrogate pairs."""
+    if isinstance(value, str):
+        return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    if isinstance(value, Mapping):
+        return {_whole(key): _whole(one) for key, one in value.items()}
+    return [_whole(one) for one in value] if isinstance(value, Sequence) else value
 
 
 def _bytes(document: Document) -> int:
@@ -168,7 +187,7 @@ def _weight(value: Any) -> int:
     if isinstance(value, str):
         return len(value) + 2 if value.isascii() else len(value.encode()) + 2
     if isinstance(value, Mapping):
-        return sum(len(key) + 4 + _weight(one) for key, one in value.items())
+        return sum(_weight(key) + 2 + _weight(one) for key, one in value.items())
     if isinstance(value, Sequence):
         return sum(2 + _weight(one) for one in value)
     return 8

@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import json
+import math
+import time
 from array import array
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 import pytest
@@ -31,7 +33,20 @@ from rocketride_core import (
     on,
 )
 from rocketride_core.testing import NodeSuite, run_node
-from rocketride_store import Collection, InMemory, MemoryStore, StoreConfig, StoreNode, VectorStore, Where, chunk_key
+from rocketride_store import (
+    Collection,
+    InMemory,
+    MemoryStore,
+    StoreConfig,
+    StoreError,
+    StoreNode,
+    VectorStore,
+    Where,
+    chunk_key,
+    flat,
+    from_flat,
+)
+from rocketride_store.filters import Request
 from rocketride_store.testing import chunk
 
 
@@ -363,3 +378,71 @@ def test_a_pipeline_may_end_in_a_store() -> None:
 def test_bad_settings_are_problems(key: str, value: Any) -> None:
     problems = Kernel(nodes=[Source, MemoryStore]).check(pipe(**{key: value}))
     assert [(p.code, p.path) for p in problems if p.severity == "error"] == [("invalid-value", f"$.components[1].config.{key}")]
+
+
+@pytest.mark.parametrize("key", ["isDeleted", "fullTables", "fullDocuments", "useGroupRank", "useQuickRank"])
+def test_a_flag_of_a_filter_is_a_bool(key: str) -> None:
+    with pytest.raises(ValueError, match=key):
+        Request.of({key: "false"})
+
+
+def test_numbers_of_a_filter_fit_a_database() -> None:
+    with pytest.raises(ValueError, match="chunkIds"):
+        Request.of({"chunkIds": [2**63]})
+    assert Request.of({"limit": 2**70, "offset": 2**70}).limit < 2**31
+
+
+@pytest.mark.parametrize("odd", [math.nan, math.inf, -math.inf])
+def test_a_vector_has_finite_numbers(odd: float) -> None:
+    with load("documents") as pipeline:
+        put(pipeline, "a", document("a", 0))
+        with pytest.raises(RunError, match="document's vector"):
+            put(pipeline, "b", attrs.evolve(document("b", 0), embedding=vector(odd, 0, 0)))
+        with pytest.raises(RunError, match="question's vector"):
+            ask(pipeline, question(at=(odd, 0, 0)))
+
+
+def test_a_file_name_that_is_not_utf_8_can_be_stored() -> None:
+    with load("documents") as pipeline:
+        bare = attrs.evolve(document("a", 0), metadata={"title": {"x": ["\ud83d"]}})
+        pipeline.run(Entry("x", path="caf\udce9.txt"), DOCUMENTS([bare])).checked()
+        [found] = ask(pipeline, question())
+    assert (found.metadata["parent"], found.metadata["title"]) == ("caf\ufffd.txt", {"x": ["\ufffd"]})
+
+
+@pytest.mark.parametrize("given", [{"x": math.inf}, {"": 1}, {"$x": 1}, {"#x": 1}])
+def test_flat_values_are_those_that_databases_keep(given: dict[str, Any]) -> None:
+    chunk = attrs.evolve(document("a", 0), metadata=given)
+    assert set(flat(chunk)) == {"rocketride.json"}
+    assert from_flat("", flat(chunk)).metadata == given
+
+
+def test_the_end_of_an_entry_ends_the_wait_for_the_record_too() -> None:
+    class Down(InMemory):
+        down: ClassVar[bool] = False
+
+        def collection(self) -> Collection | None:
+            if Down.down:
+                raise StoreError("unavailable")
+            return super().collection()
+
+    class Late(StoreNode[StoreConfig]):
+        spec = NodeSpec("late", title="Late")
+
+        def connect(self) -> VectorStore:
+            return Down("c")
+
+    file = PipeFile([Component("in", "in"), Component("store", "late", {"retryDelay": 2.0}, input=[LaneLink("documents", "in")])])
+    with Kernel(nodes=[Source, Sink, Late]).load(file) as pipeline:
+        Down.down = True
+        started = time.monotonic()
+        with pytest.raises(RunError):
+            pipeline.run(Entry("a"), DOCUMENTS([document("a", 0)]), timeout=1).checked()
+        assert time.monotonic() - started < 5
+
+
+def test_documents_that_a_question_carries_are_kept_whatever_their_score() -> None:
+    with load("documents", score=0.9) as pipeline:
+        put(pipeline, "a", document("a", 0))
+        asked = attrs.evolve(question(), documents=(Document("of another store", {}, score=0.4),))
+        assert [hit.text for hit in ask(pipeline, asked)][-1] == "of another store"

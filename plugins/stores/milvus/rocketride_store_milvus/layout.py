@@ -33,6 +33,7 @@ FILTERED: Final[Mapping[str, type]] = {
 }
 READ: Final = ("content", "meta", "kind", "isDeleted")
 _written = json.JSONEncoder(ensure_ascii=False).encode
+_ESCAPES: Final = str.maketrans({"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t"})
 _RECORD: Final = "rocketride.model"
 
 
@@ -102,7 +103,7 @@ def _term(condition: Condition) -> str:
     if key not in FILTERED:
         raise ValueError(f"Milvus has no field for {key!r}; it filters by {', '.join(FILTERED)}")
     values: Sequence[Any] = [_fitting(key, one) for one in (value if operator == "in" else [value])]
-    literals = [_written(one) for one in values if one is not None]
+    literals = [_literal(one) for one in values if one is not None]
     match operator:
         case "in":
             return f"{key} in [{', '.join(literals)}]" if literals else _never()
@@ -111,6 +112,11 @@ def _term(condition: Condition) -> str:
         case "eq" | "ge" | "le":
             sign = {"eq": "==", "ge": ">=", "le": "<="}[operator]
             return f"{key} {sign} {literals[0]}" if literals else _never()
+
+
+def _literal(value: Any) -> str:
+    """Not as in JSON: milvus-lite knows no \\u and \\b, and takes other control characters as they are."""
+    return f'"{value.translate(_ESCAPES)}"' if isinstance(value, str) else _written(value)
 
 
 def _never() -> str:

@@ -243,3 +243,19 @@ def test_a_file_of_variables_does_not_leak_into_the_process(tmp_path: Path) -> N
     (tmp_path / ".env").write_text("LEAKED=yes\n")
     done = subprocess.run([sys.executable, "-c", program, str(tmp_path / ".env")], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["None", "False"]
+
+
+@pytest.mark.parametrize("name", ["a\x00b", "a\x01b", "a\x08b", "a\x1fb", "a\tb\r\nc", 'a\\"b'])
+def test_an_object_id_may_have_control_characters(name: str, tmp_path: Path) -> None:
+    from contextlib import closing
+
+    from rocketride_store import Collection, Where
+    from rocketride_store.testing import chunk
+    from rocketride_store_milvus.backend import MilvusStore
+    from rocketride_store_milvus.opening import embedded
+
+    client, folder = embedded(tmp_path / "db")
+    with closing(MilvusStore(client, "c", folder=folder)) as store:
+        store.create(Collection("c", 3, "m"))
+        store.upsert([chunk(name, 0)])
+        assert len(store.ids(Where.object(name))) == 1

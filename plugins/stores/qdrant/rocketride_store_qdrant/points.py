@@ -2,7 +2,7 @@
 """Chunks as Qdrant's points, and conditions as its filters.
 
 A point's payload is what RocketRide's own nodes write, `{"content": <text>, "meta": {<metadata>}}`. What Qdrant cannot
-hold (integers beyond 64 bits, numbers that are not finite) and a kind other than Document stand beside them, under `rocketride`.
+hold (integers beyond 64 bits, numbers that are not finite, deep nesting) and a kind other than Document stand beside them, under `rocketride`.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ __all__ = ["CONTROL", "FIELDS", "FOLDER_INDEXES", "INDEXES", "control", "documen
 
 FIELDS: Final = ["content", "meta", "rocketride"]
 _BIGGEST: Final = 2**63
+_DEEPEST: Final = 100  # Qdrant writes deeper ones and cannot read them again: its JSON ends at 128 levels
 # A server takes 32 MiB in one request as it comes; half of that leaves room where this counts too little.
 _REQUEST: Final = 16 << 20
 _DIGITS: Final = 22  # bytes of a number of a vector in JSON
@@ -135,7 +136,9 @@ def _field(condition: Condition) -> models.FieldCondition:
             return models.FieldCondition(key=key, match=models.MatchValue(value=value))
 
 
-def _held(value: Any) -> bool:
+def _held(value: Any, depth: int = 0) -> bool:
+    if depth > _DEEPEST:
+        return False
     if isinstance(value, bool) or value is None or isinstance(value, str):
         return True
     if isinstance(value, int):
@@ -143,5 +146,5 @@ def _held(value: Any) -> bool:
     if isinstance(value, float):
         return math.isfinite(value)
     if isinstance(value, Mapping):
-        return all(_held(part) for part in value.values())
-    return all(_held(part) for part in value)
+        return all(_held(part, depth + 1) for part in value.values())
+    return all(_held(part, depth + 1) for part in value)

@@ -140,3 +140,20 @@ def test_an_approximate_search_says_so_and_finds(tmp_path: Path) -> None:
     store.upsert([chunk("a", 0), chunk("b", 0, at=60)])
     assert [chunk_key(found) for found in store.search(vector(1, 0, 0), Where(), 2)] == [("a", 0), ("b", 0)]
     store.close()
+
+
+def test_metadata_of_any_depth_can_be_read_again(tmp_path: Path) -> None:
+    from contextlib import closing
+
+    from rocketride_store import Collection, Where
+    from rocketride_store.testing import chunk
+    from rocketride_store_qdrant.backend import QdrantStore
+    from rocketride_store_qdrant.opening import embedded
+
+    deep: object = 1
+    for _ in range(200):
+        deep = [deep]
+    with closing(QdrantStore(embedded(tmp_path), "c", kind="folder")) as store:
+        store.create(Collection("c", 3, "m"))
+        store.upsert([chunk("a", 0, deep=deep)])
+        assert store.select(Where())[0].metadata["deep"] == deep
