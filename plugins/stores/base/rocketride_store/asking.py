@@ -10,6 +10,7 @@ import attrs
 from rocketride_core import Document, Embedder, Instance, Question
 
 from .backend import VectorStore
+from .errors import StoreError
 from .filters import Request
 from .groups import by_group, relevance, words_of
 from .keeper import Keeper
@@ -87,12 +88,20 @@ class Asker:
         return self.store.select(request.where, words=words, offset=request.offset, limit=request.limit)
 
     def matching_any(self, query: str, request: Request) -> list[Document]:
-        """Chunks that hold words of a query, those first that BM25 finds the most telling."""
+        """Chunks that hold words of a query, those first that BM25 finds the most telling.
+
+        Each word may cost a pass over the collection, so the eight longest are looked for, which are the rarest as a rule.
+
+        Raises:
+            StoreError: the entry ended on the way.
+        """
         asked = dict.fromkeys(words_of(query))
         telling = [word for word in asked if len(word) > 2] or list(asked)
         candidates = Found(0.0)
         wider = attrs.evolve(request, limit=max(CANDIDATES, request.limit))
-        for word in telling:
+        for word in sorted(telling, key=len, reverse=True)[:WORDS]:
+            if self.instance.cancelled:
+                raise StoreError("timeout", "the entry ended while the words of its query were looked for")
             candidates.add(self.matching([word], wider))
         documents = candidates.ranked()
         scores = relevance(query, [document.text for document in documents])
@@ -113,3 +122,4 @@ class Asker:
 
 
 CANDIDATES = 200  # chunks that are looked at for each word of an agent's query
+WORDS = 8  # of an agent's query that are looked for
