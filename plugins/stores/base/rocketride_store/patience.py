@@ -51,7 +51,18 @@ class Patience:
             if len(secret) > 3:
                 error.detail = error.detail.replace(secret, "***")
                 error.sentence = error.sentence.replace(secret, "***")
+        error.args = (error.kind, error.detail)
         return error
+
+    def repeated(self, error: BaseException | None) -> bool:
+        """A secret stands in the text of this exception, or of one in its chain."""
+        seen: set[int] = set()
+        while error is not None and id(error) not in seen:
+            seen.add(id(error))
+            if any(len(secret) > 3 and secret in f"{error} {error.args!r}" for secret in self.hide):
+                return True
+            error = error.__cause__ or error.__context__
+        return False
 
     def do(
         self,
@@ -76,12 +87,14 @@ class Patience:
             try:
                 return call()
             except StoreError as error:
-                raise self.placed(error) from error.__cause__
+                cause = error.__cause__
+                raise self.placed(error) from (None if self.repeated(cause) else cause)
             except Exception as error:
                 told = explain(error)
                 if told is None:
                     raise
-                raise self.placed(told) from error
+                # A server may repeat the key, and whoever logs the chain would have it there.
+                raise self.placed(told) from (None if self.repeated(error) else error)
 
         try:
             return once()

@@ -24,6 +24,7 @@ __all__ = ["BATCH", "Pending", "Writer"]
 BATCH = 500
 SLICE = 0.05
 OBJECTS = 100  # objects whose chunks are asked for at once
+MOST = 2**63 - 1
 
 
 @attrs.define
@@ -38,6 +39,8 @@ class Numbers:
         if wanted is not None and (type(wanted) is not int or wanted < 0):
             raise ValueError(f"a document's 'chunkId' is a number from 0 on, not {wanted!r}")
         number: int = self.highest + 1 if wanted is None or wanted in self.taken else wanted
+        if number > MOST:
+            raise ValueError(f"a document's 'chunkId' is at most {MOST}, the largest number that databases keep, not {number}")
         self.taken.add(number)
         self.highest = max(self.highest, number)
         return number

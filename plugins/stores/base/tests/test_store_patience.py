@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import time
+import traceback
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import pytest
 
@@ -57,7 +59,50 @@ def test_the_last_error_is_told_with_all_names_and_no_secret() -> None:
     assert str(caught.value) == (
         "Qdrant cannot be reached at localhost:6333; is it running, and is its address right?: refused: key *** (asked 3 times)"
     )
-    assert isinstance(caught.value.__cause__, ConnectionRefusedError)
+    assert caught.value.args == ("connection", "refused: key ***")
+
+
+def _chained(error: Exception, cause: Exception) -> Exception:
+    error.__cause__ = cause
+    return error
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ConnectionRefusedError("key s3cret"),
+        _chained(ConnectionRefusedError("refused"), ValueError("key s3cret")),
+        _chained(StoreError("invalid", "refused"), ValueError("key s3cret")),
+        _chained(StoreError("invalid", "refused"), _chained(RuntimeError("x"), ValueError("key s3cret"))),
+    ],
+)
+def test_an_exception_that_repeats_a_secret_is_not_in_the_chain(error: Exception) -> None:
+    with pytest.raises(StoreError) as caught:
+        Patient(Failing(error, error, error), QUICK).ids(Where())
+    assert "s3cret" not in "".join(traceback.format_exception(caught.value))
+    assert caught.value.__cause__ is None
+
+
+def test_an_exception_without_a_secret_is_the_cause() -> None:
+    for error in (ConnectionRefusedError("no"), _chained(StoreError("invalid"), ValueError("no"))):
+        with pytest.raises(StoreError) as caught:
+            Patient(Failing(error, error, error), QUICK).ids(Where())
+        assert isinstance(caught.value.__cause__, ConnectionRefusedError | ValueError)
+
+
+def test_each_wait_is_twice_the_one_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[float] = []
+    clock = [0.0]
+
+    def sleep(seconds: float) -> None:
+        waits.append(seconds)
+        clock[0] += seconds
+
+    monkeypatch.setattr("rocketride_store.patience.SLICE", 1000.0)
+    monkeypatch.setattr("rocketride_store.patience.time", SimpleNamespace(sleep=sleep, monotonic=lambda: clock[0]))
+    store = Failing(*(ConnectionResetError("x") for _ in range(8)))
+    assert Patient(store, Patience(store="S", attempts=9, delay=0.5, seconds=1000)).ids(Where()) == ["found"]
+    assert waits == pytest.approx([0.5, 1, 2, 4, 8, 16, 30, 30])
 
 
 @pytest.mark.parametrize("kind", ["authentication", "permission", "version", "not-found", "invalid", "not-confirmed", "mismatch"])

@@ -261,6 +261,27 @@ def test_a_chunk_number_that_is_none_is_an_error(number: Any) -> None:
     assert "'chunkId' is a number from 0 on" in str(error)
 
 
+@pytest.mark.parametrize("number", [2**63, 2**70])
+def test_a_chunk_number_that_no_database_keeps_is_an_error(number: int) -> None:
+    store = InMemory("c")
+    with load(store) as pipeline:
+        error = pipeline.run(Entry("a"), DOCUMENTS([chunk("a", number)])).error
+        assert f"'chunkId' is at most {2**63 - 1}" in str(error)
+        last = [attrs.evolve(chunk("a", 2**63 - 1), embedding_model="m")]
+        pipeline.run(Entry("a"), DOCUMENTS(last)).checked()
+        assert "'chunkId' is at most" in str(pipeline.run(Entry("a"), DOCUMENTS(last * 2)).error)
+    assert keys(InMemory.select(store, Where())) == [("a", 2**63 - 1)]
+
+
+def test_what_is_left_of_more_objects_than_are_asked_for_at_once_is_removed() -> None:
+    store = InMemory("c")
+    with load(store) as pipeline:
+        for count in (2, 1):
+            many = [piece for number in range(250) for piece in pieces(f"o{number}", count, "x")]
+            pipeline.run(Entry("all"), DOCUMENTS(many)).checked()
+    assert sorted(content(store)) == sorted((f"o{number}", 0) for number in range(250))
+
+
 def test_many_chunks_without_numbers_are_quick() -> None:
     bare = [Document("x", {"objectId": "a"}, vector(1, 0, 0), "m")] * 20_000
     store = InMemory("c")
