@@ -176,7 +176,7 @@ class _Doctor:
         if one is not None and one.problem:
             return f"pip install --upgrade {distribution}", []
         lacking = [checklist.wanted(need) for need in self.requirements.of(distribution) if need.state in ("missing", "version")]
-        return (checklist.pip(lacking), lacking) if lacking else (f"pip install --force-reinstall {distribution}", [])
+        return (checklist.pip(lacking), lacking) if lacking else (f"pip install --upgrade --force-reinstall {distribution}", [])
 
     def libraries(self) -> Iterator[Check]:
         users: dict[str, list[str]] = {CORE: []}
