@@ -43,7 +43,7 @@ from .probing import Findings, checked_version, probe
 from .results import with_documents
 from .tools import Deleted, Searched, SearchFilter, ToolDocument, Upserted, delete, search, upsert
 from .wiring import bad_name, with_embedding
-from .writing import Pending, Writer
+from .writing import OBJECTS, Pending, Writer, batched
 
 __all__ = ["StoreNode"]
 
@@ -245,6 +245,9 @@ class StoreNode(Node[S]):
     def _mark(self, object_ids: Sequence[str], deleted: bool) -> int:
         if not object_ids or self.keeper.known() is None:
             return 0
-        ids = self.backend.ids(Where().and_in("objectId", list(dict.fromkeys(object_ids))))
-        self.backend.mark(ids, deleted)
-        return len(ids)
+        marked = 0
+        for some in batched(dict.fromkeys(object_ids), OBJECTS):
+            ids = self.backend.ids(Where().and_in("objectId", some))
+            self.backend.mark(ids, deleted)
+            marked += len(ids)
+        return marked

@@ -16,7 +16,7 @@ from .backend import VectorStore
 from .errors import StoreError
 from .filters import Request, Where
 from .keeper import Keeper
-from .writing import Writer
+from .writing import MOST, Writer
 
 __all__ = ["Deleted", "Hit", "SearchFilter", "Searched", "ToolDocument", "Upserted", "delete", "search", "upsert"]
 
@@ -117,8 +117,8 @@ def upsert(writer: Writer, documents: Sequence[ToolDocument]) -> Upserted:
 def _chunk(at: int, one: ToolDocument) -> Document:
     path = f"$.documents[{at}].metadata.chunkId"
     number = one.metadata.get("chunkId")
-    if number is not None and (type(number) is not int or number < 0):
-        raise ToolInput(f"{path}: a chunk's number is an integer from 0 on, not {number!r}", path=path)
+    if number is not None and (type(number) is not int or not 0 <= number <= MOST):
+        raise ToolInput(f"{path}: a chunk's number is an integer from 0 to {MOST}, not {number!r}", path=path)
     vector = memoryview(array("f", one.embedding)) if one.embedding else None
     return Document(
         one.content, {"parent": "", **one.metadata, "objectId": one.object_id}, vector, one.embedding_model if vector else ""

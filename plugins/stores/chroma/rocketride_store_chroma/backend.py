@@ -39,6 +39,8 @@ _KEYS = "rocketride.keys"
 _FILTERED = ("nodeId", "parent", "name", "permissionId", "isDeleted", "isTable", "tableId", "rocketride.json", "rocketride.kind")
 # A server takes 40 MiB in a request; vectors grow by a third on their way, and texts by their escapes.
 _BYTES = 16 << 20
+# Values in the lists of one filter: SQLite takes 32,766 variables in a statement, and Chroma needs some for itself.
+LISTED = 32_000
 # What RocketRide's own nodes leave in a collection: a hidden record with its vector size and model.
 _CONTROL = "schema"
 
@@ -208,6 +210,12 @@ def _metric(handle: chromadb.Collection) -> str:
 
 
 def _where(where: Where) -> Any:
+    listed = sum(len(c.value) for c in where if c.operator == "in")
+    if listed > LISTED:
+        raise StoreError(
+            "invalid",
+            sentence=f"Chroma takes at most {LISTED} values in the lists of a filter, and this one has {listed}; ask in several parts",
+        )
     terms = [{c.key: {_OPERATORS[c.operator]: list(c.value) if c.operator == "in" else c.value}} for c in where]
     return {"$and": terms} if len(terms) > 1 else terms[0] if terms else None
 

@@ -112,7 +112,6 @@ _LOCAL: Mapping[str, Kind] = {
     "readonly database": "permission",
     "file is not a database": "invalid",
     "disk image is malformed": "invalid",
-    "too many SQL variables": "invalid",  # a filter with a list of more than 32,766 values
 }
 
 

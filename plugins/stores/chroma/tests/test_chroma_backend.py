@@ -12,8 +12,8 @@ import httpx
 import pytest
 
 from rocketride_core import Document
-from rocketride_store import Collection, StoreError, VectorStore, Where
-from rocketride_store.testing import StoreSuite, chunk, vector
+from rocketride_store import Collection, Request, StoreError, VectorStore, Where
+from rocketride_store.testing import StoreSuite, chunk, keys, vector
 from rocketride_store_chroma import Chroma
 
 
@@ -84,6 +84,24 @@ def test_a_collection_of_rocketride_is_understood(tmp_path: Path, control: bool)
     found = store.search(vector(1, 0, 0), Where(), 5)
     assert Document("old text", {"objectId": "a", "chunkId": 0}, score=1.0) in found
     client.close()
+    store.close()
+
+
+def test_the_lists_of_a_filter_have_32000_values(tmp_path: Path) -> None:
+    from rocketride_store_chroma.backend import LISTED, ChromaStore, embedded
+
+    store = ChromaStore(embedded(tmp_path), "many")
+    store.create(Collection("many", 3))
+    store.upsert([chunk("a", 0), chunk("b", 0)])
+    ids = ["a", *(f"o{number}" for number in range(LISTED - 1))]
+    where = Request.of({"objectIds": ids, "nodeId": None, "parent": None}).where
+    assert keys(store.select(where, words=["a"])) == keys(store.search(vector(1, 0, 0), where, 5)) == [("a", 0)]
+    assert len(store.ids(where)) == 1
+    more = where.and_in("chunkId", [0])
+    for call in (lambda: store.select(more), lambda: store.search(vector(1, 0, 0), more, 5), lambda: store.ids(more)):
+        with pytest.raises(StoreError, match="at most 32000 values in the lists of a filter, and this one has 32001") as caught:
+            call()
+        assert caught.value.kind == "invalid"
     store.close()
 
 
