@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from contextlib import closing
+from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import attrs
@@ -33,13 +34,13 @@ from rocketride_core import (
 )
 
 from .asking import Asker
-from .backend import VectorStore
+from .backend import Server, VectorStore
 from .config import AsWritten, StoreConfig
 from .errors import StoreError, transport
 from .filters import Where
 from .keeper import Keeper, other_metric
 from .patience import Patience, Patient
-from .probing import Findings, checked_version, probe
+from .probing import Findings, checked_version, probe, unmade
 from .results import with_documents
 from .tools import Deleted, Searched, SearchFilter, ToolDocument, Upserted, delete, search, upsert
 from .wiring import bad_name, with_embedding
@@ -82,6 +83,11 @@ class StoreNode(Node[S]):
         """Where the server is, for messages: "localhost:6333"; "" where the database has no address."""
         return ""
 
+    @property
+    def folder(self) -> Path | None:
+        """Of a database in this process; None where it is elsewhere. A probe makes no folder that is not there."""
+        return None
+
     @classmethod
     def name_rule(cls, name: str) -> str:
         """What a collection may be called, where this name breaks the rule; "" where it does not."""
@@ -98,10 +104,14 @@ class StoreNode(Node[S]):
     def inspect(self) -> Findings:
         """Who answers, and what the collection records: a probe of three seconds, on a connection of its own.
 
+        A folder that is not there, or is empty, is only looked at: nobody answers, and its database is made later.
+
         Raises:
             StoreError: what is wrong.
         """
         self.prepare()
+        if self.folder is not None and unmade(self.folder):
+            return Findings(Server(), None)
         return probe(self.connect, self.patience())
 
     def prepare(self) -> None:

@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 import threading
 from collections.abc import Callable
+from pathlib import Path
 
 import attrs
 
@@ -13,7 +15,7 @@ from .backend import Collection, Server, VectorStore
 from .errors import StoreError, transport
 from .patience import Patience
 
-__all__ = ["SECONDS", "Findings", "checked_version", "probe"]
+__all__ = ["SECONDS", "Findings", "checked_version", "probe", "unmade"]
 
 SECONDS = 3.0
 
@@ -50,6 +52,22 @@ def _numbers(version: str) -> list[int]:
     while numbers and numbers[-1] == 0:
         numbers.pop()
     return numbers
+
+
+def unmade(folder: Path) -> bool:
+    """Nothing is in this folder yet, and it can be made and written.
+
+    Raises:
+        StoreError: it cannot.
+    """
+    place = folder.absolute()
+    if place.exists() and (not place.is_dir() or any(place.iterdir())):
+        return False
+    there = next(one for one in (place, *place.parents) if one.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+        why = "is no folder" if not there.is_dir() else "cannot be written"
+        raise StoreError("permission", sentence=f"The folder {place} cannot be made: {there} {why}; use another folder")
+    return True
 
 
 def probe(connect: Callable[[], VectorStore], patience: Patience, seconds: float = SECONDS) -> Findings:

@@ -84,6 +84,11 @@ class Chroma(StoreNode[ChromaConfig]):
     def address(self) -> str:
         return "" if self.config.mode == "embedded" else f"{self.config.host}:{self.config.port}"
 
+    @property
+    def folder(self) -> Path | None:
+        config = self.config
+        return Path(config.path) if config.mode == "embedded" and config.path != MEMORY else None
+
     def connect(self) -> VectorStore:
         config = self.config
         from .backend import ChromaStore, embedded, in_memory, server

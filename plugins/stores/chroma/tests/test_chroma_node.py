@@ -246,3 +246,18 @@ def test_the_node_is_shown_without_its_client() -> None:
 def test_importing_the_plugin_does_not_import_chromadb() -> None:
     program = "import sys, rocketride_store_chroma; sys.exit('chromadb' in sys.modules or 'numpy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_probe_makes_no_folder(tmp_path: Path, there: bool) -> None:
+    folder = tmp_path / "deep" / "er"
+    if there:
+        folder.mkdir(parents=True)
+    kernel = Kernel(nodes=[Source, Chroma, Sink])
+    config = {"mode": "embedded", "path": str(folder)}
+    assert [p for p in kernel.check(pipe(config), probe=True) if p.code == "probe-failed"] == []
+    assert [one.name for one in tmp_path.rglob("*")] == (["deep", "er"] if there else [])
+    (tmp_path / "file").write_text("x")
+    config["path"] = str(tmp_path / "file" / "folder")
+    [problem] = [p for p in kernel.check(pipe(config), probe=True) if p.code == "probe-failed"]
+    assert "cannot be made" in problem.message

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -79,6 +80,12 @@ class Milvus(StoreNode[MilvusConfig]):
     def address(self) -> str:
         config = self.config
         return "" if config.mode == "embedded" else address(config.host, config.port, config.mode).partition("://")[2]
+
+    @property
+    def folder(self) -> Path | None:
+        config = self.config
+        # Without its engine there is an error to be told.
+        return Path(config.path) if config.mode == "embedded" and config.path and find_spec("milvus_lite") else None
 
     def connect(self) -> VectorStore:
         config = self.config

@@ -237,3 +237,18 @@ def test_importing_the_plugin_does_not_import_the_client() -> None:
     heavy = "('pymilvus', 'milvus_lite', 'grpc', 'numpy', 'pandas')"
     program = f"import sys, rocketride_store_milvus; sys.exit(any(name in sys.modules for name in {heavy}))"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_probe_makes_no_folder(tmp_path: Path, there: bool) -> None:
+    folder = tmp_path / "deep" / "er"
+    if there:
+        folder.mkdir(parents=True)
+    kernel = Kernel(nodes=[Source, Milvus, Sink])
+    config = {"mode": "embedded", "path": str(folder)}
+    assert [p for p in kernel.check(pipe(config), probe=True) if p.code == "probe-failed"] == []
+    assert [one.name for one in tmp_path.rglob("*")] == (["deep", "er"] if there else [])
+    (tmp_path / "file").write_text("x")
+    config["path"] = str(tmp_path / "file" / "folder")
+    [problem] = [p for p in kernel.check(pipe(config), probe=True) if p.code == "probe-failed"]
+    assert "cannot be made" in problem.message

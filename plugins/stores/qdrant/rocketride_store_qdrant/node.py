@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -144,6 +145,16 @@ class Qdrant(StoreNode[QdrantConfig]):
             return ""
         where = Address.of(config.host, config.port)
         return f"{where.host}:{config.grpc_port if config.prefer_grpc else where.port}"
+
+    @property
+    def folder(self) -> Path | None:
+        config = self.config
+        # Without its engine there is an error to be told.
+        return (
+            Path(config.path)
+            if config.mode == "embedded" and config.path not in ("", MEMORY) and find_spec("qdrant_edge")
+            else None
+        )
 
     def connect(self) -> VectorStore:
         config = self.config

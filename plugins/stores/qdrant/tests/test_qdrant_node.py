@@ -293,3 +293,18 @@ def test_the_configs_of_real_pipes_are_read() -> None:
         without = {key: value for key, value in given.items() if key != "embedding"}  # its node is not one of this kernel
         problems = [p for p in kernel.check(pipe(without)) if p.severity == "error"]
         assert problems == [], name
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_probe_makes_no_folder(tmp_path: Path, there: bool) -> None:
+    folder = tmp_path / "deep" / "er"
+    if there:
+        folder.mkdir(parents=True)
+    kernel = Kernel(nodes=[Source, Qdrant, Sink])
+    config = {"mode": "embedded", "path": str(folder)}
+    assert [p for p in kernel.check(pipe(config), probe=True) if p.code == "probe-failed"] == []
+    assert [one.name for one in tmp_path.rglob("*")] == (["deep", "er"] if there else [])
+    (tmp_path / "file").write_text("x")
+    config["path"] = str(tmp_path / "file" / "folder")
+    [problem] = [p for p in kernel.check(pipe(config), probe=True) if p.code == "probe-failed"]
+    assert "cannot be made" in problem.message
