@@ -128,6 +128,8 @@ class PipeReader:
             self.add(f"{path}.{kind}", "invalid-link", f"Component {shown} {kind} must be an array", component=id)
             return
         for n, entry in enumerate(entries):
+            if len(self.problems) > LISTED:  # nothing more will be listed, and the file is refused
+                return
             at = f"{path}.{kind}[{n}]"
             if not isinstance(entry, Mapping):
                 hint = f'write {{"{word}": …, "from": …}}'
