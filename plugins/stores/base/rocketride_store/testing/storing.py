@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 from pathlib import Path
 
 import attrs
@@ -11,7 +13,9 @@ import pytest
 from rocketride_core import Json
 
 from ..backend import Collection, VectorStore, chunk_uuid
+from ..errors import StoreError
 from ..filters import Request, Where
+from ..keeper import Keeper
 from .base import ALL, FIRST, Making, at_once
 from .chunks import chunk, keys, vector
 
@@ -56,6 +60,44 @@ class Storing(Making):
             assert dict(found.metadata) == given
             assert type(found.metadata["no"]) is bool
             assert (found.text, found.kind) == (document.text, "Image")
+
+    def test_odd_metadata_comes_back_unchanged(self, store: VectorStore) -> None:
+        deep: Json = "bottom"
+        for turn in range(120):
+            deep = [deep] if turn % 2 else {"in": deep}
+        odd: dict[str, Json] = {
+            "deep": deep,
+            "nan": math.nan,
+            "inf": math.inf,
+            "list": [-math.inf, {"x": math.nan}],
+            **{key: f"of {key}" for key in ("", "$x", "#x", "a.b", "a.b.c", "_id", "id", "a\nb", " ", "ü", "k" * 300)},
+            "object": {"": 1, "$x": 2, "a.b": {"#x": 3}},
+        }
+        given = chunk("a", 0, **odd)
+        self.fill(store, given)
+        for found in (store.select(ALL)[0], store.search(vector(1, 0, 0), ALL, 1)[0]):
+            # As text: NaN is not equal to itself.
+            assert json.dumps(found.metadata, sort_keys=True) == json.dumps(given.metadata, sort_keys=True)
+
+    def test_control_characters_in_the_names_of_objects(self, store: VectorStore) -> None:
+        names = ["a" + "".join(map(chr, range(1, 32))) + "\x7f\x85\u2028z", "a\n", "a", "a\r\n", "\ta", " a", "a\u200b"]
+        self.fill(store, *(chunk(name, 0, parent=name) for name in names))
+        for name in names:
+            where = Request.of({"objectIds": [name], "parent": name}).where
+            assert keys(store.select(where)) == keys(store.search(vector(1, 0, 0), where, 9)) == [(name, 0)], repr(name)
+            assert store.ids(where) == [chunk_uuid(chunk(name, 0))]
+
+    @pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
+    def test_a_vector_that_is_not_finite_does_not_reach_it(self, store: VectorStore, number: float) -> None:
+        keeper = Keeper(store, "suite", "cosine", lambda error: error)
+        odd = attrs.evolve(chunk("a", 0), embedding=vector(1, number, 0))
+        with pytest.raises(StoreError, match="numbers that are not finite"):
+            keeper.for_documents([chunk("b", 0), odd])
+        assert store.collection() is None
+        self.fill(store, chunk("b", 0))
+        with pytest.raises(StoreError, match="numbers that are not finite"):
+            keeper.for_documents([odd])
+        assert keys(store.select(ALL)) == [("b", 0)]
 
     def test_empty_and_long_texts(self, store: VectorStore) -> None:
         long = "wörter " * 20_000
