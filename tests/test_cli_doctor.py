@@ -208,6 +208,11 @@ def test_extras_are_a_note(site: Path, capsys: pytest.CaptureFixture[str]) -> No
     assert message.startswith("not installed (engine-lib); whether this pipeline needs it cannot be known")
     library(site, "engine-lib", "3.0")
     assert "extra" not in {one["about"] for one in doctor(capsys, "a.pipe", "--rescan", code=0)}
+    # What is missing in any case is no reason to name an extra that is whole.
+    node(site, "acme", "engine-lib>=3; extra == 'embedded'", "gone-lib", extra="embedded")
+    checks = doctor(capsys, "a.pipe", "--rescan", code=1)
+    assert line(checks, "library", "gone-lib")["state"] == "miss"
+    assert "extra" not in {one["about"] for one in checks}
 
 
 def test_a_node_that_cannot_be_imported(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
