@@ -137,8 +137,8 @@ class Writer:
             document.metadata
         )
         id = metadata["objectId"] = str(metadata.get("objectId") or entry.object_id)
-        if not _encodes(id):
-            raise ValueError(f"a document's 'objectId' has half of a surrogate pair: {id!r}")
+        if "\x00" in id or not _encodes(id):
+            raise ValueError(f"a document's 'objectId' has a NUL or half of a surrogate pair: {id!r}")
         metadata["chunkId"] = self.pending.numbers.setdefault(id, Numbers()).give(metadata.get("chunkId"))
         return Document(  # `attrs.evolve` takes five times as long
             _storable(document.text), metadata, document.embedding, document.embedding_model, document.score, document.kind

@@ -261,6 +261,13 @@ def test_a_chunk_number_that_is_none_is_an_error(number: Any) -> None:
     assert "'chunkId' is a number from 0 on" in str(error)
 
 
+@pytest.mark.parametrize("id", ["a\x00", "a\ud83d"])
+def test_an_object_id_that_no_database_keeps_is_an_error(id: str) -> None:
+    with load(InMemory("c")) as pipeline:
+        error = pipeline.run(Entry("a"), DOCUMENTS([chunk(id, 0)])).error
+    assert "'objectId' has a NUL or half of a surrogate pair" in str(error)
+
+
 @pytest.mark.parametrize("number", [2**63, 2**70])
 def test_a_chunk_number_that_no_database_keeps_is_an_error(number: int) -> None:
     store = InMemory("c")

@@ -67,6 +67,7 @@ class Storing(Making):
             deep = [deep] if turn % 2 else {"in": deep}
         odd: dict[str, Json] = {
             "deep": deep,
+            "nul": ["a\x00b", {"k\x00": "\x00"}],
             "nan": math.nan,
             "inf": math.inf,
             "list": [-math.inf, {"x": math.nan}],
