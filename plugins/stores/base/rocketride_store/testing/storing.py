@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import attrs
 import pytest
@@ -65,7 +66,7 @@ class Storing(Making):
         deep: Json = "bottom"
         for turn in range(120):
             deep = [deep] if turn % 2 else {"in": deep}
-        odd: dict[str, Json] = {
+        odd: dict[str, Any] = {
             "deep": deep,
             "nul": ["a\x00b", {"k\x00": "\x00"}],
             "nan": math.nan,
