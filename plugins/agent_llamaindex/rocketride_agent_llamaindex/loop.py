@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from rocketride_agent import LAST_STEP, STOPPED, AgentError, AgentRun, finished, instructed
+from rocketride_agent import LAST_STEP, STOPPED, UNREADABLE, AgentError, AgentRun, finished, instructed
 from rocketride_core import Arguments, Json, Question
 
 from .gate import AnswerGate
-from .replies import Reply, Unreadable, arguments_of, begins, cleaned, read
+from .inputs import Unreadable, arguments_of
+from .replies import Reply, begins, cleaned, read
 
 if TYPE_CHECKING:
     from .scaffold import Scaffold
@@ -37,14 +38,12 @@ class ReActLoop:
             reply, arguments = self._step()
             if not reply.action:
                 return finished(run, reply.answer)
-            named = run.tools.find(reply.action)
-            name = named.name if named is not None else reply.action
-            observation = run.tools.call(name, arguments)
-            self._steps += self._scaffold.steps(reply.thought, name, arguments, observation)
+            observation = run.tools.call(reply.action, arguments)
+            self._steps += self._scaffold.steps(reply.thought, reply.action, arguments, observation)
         return self._last_step()
 
     def _step(self) -> tuple[Reply, Arguments]:
-        """One step. A call that cannot be read is asked for again, once, with the complaint; that is no step of its own."""
+        """One step, with the tool's full name. A call that cannot be read is asked for again, once, with the complaint; that is no step of its own."""
         self._run.turn()
         text = self._ask()
         try:
@@ -61,20 +60,24 @@ class ReActLoop:
             answer = cleaned(text)
             if not answer:
                 raise AgentError(f"{self._run.node.id}: the model's reply could not be read, twice: {error}") from error
+            self._run.stop_reason = UNREADABLE
             return Reply(answer=answer), {}
 
     def _read(self, text: str) -> tuple[Reply, Arguments]:
         # Without tools only a reply that begins like a step is one; in any other, such words belong to the answer.
-        reply = Reply(answer=text.strip()) if self._plain and not begins(text) and text.strip() else read(text)
+        tools = self._run.tools
+        names = [tool.name for tool in tools.offered()]
+        reply = read(text, names) if names or begins(text) or not text.strip() else Reply(answer=text.strip())
         if not reply.action:
             return reply, {}
-        arguments = arguments_of(reply, self._run.tools.find(reply.action))
-        return reply, self._scaffold.arguments(reply.input or "") if arguments is None else arguments
+        tool = tools.find(reply.action)
+        arguments = arguments_of(reply.input, tool)
+        named = reply if tool is None else attrs.evolve(reply, action=tool.name)
+        return named, self._scaffold.arguments(reply.input or "") if arguments is None else arguments
 
     def _last_step(self) -> Json:
         run = self._run
-        run.turn()
-        run.stop_reason = "max_iterations"
+        run.last_turn()
         text = self._ask(FINAL)
         try:
             reply = read(text)

@@ -17,7 +17,7 @@ from llama_index.core.tools import BaseTool, FunctionTool, ToolMetadata
 
 from rocketride_core import Arguments, Tool
 
-from .replies import Unreadable
+from .inputs import Unreadable
 
 __all__ = ["Scaffold"]
 

@@ -22,6 +22,8 @@ from rocketride_core import (
     LLM,
     Answer,
     Arguments,
+    Component,
+    ControlLink,
     Document,
     Instance,
     Kernel,
@@ -207,6 +209,57 @@ def test_each_step_may_be_asked_for_again_once() -> None:
     assert broken in model.asked[1].texts[-1]
     assert "no JSON object that can be read" in model.asked[1].texts[-1]
     assert broken not in model.asked[2].prompt(), "the mistake is not part of the reasoning"
+
+
+def test_what_is_broken_twice_is_said_to_be() -> None:
+    """The answer is what is left of the reply, so a program has to be able to tell."""
+    broken = "Thought: I will look it up.\nAction: store_1.search\nAction Input: {broken"
+    for called in (False, True):
+        with agent_bench(LlamaIndexAgent, PlayedModel([broken] * 2), tools=[Store], called=called) as bench:
+            told = bench.call({"query": "?"}) if called else bench.ask("?")
+        assert (told.payload["content"] if called else told.content) == "I will look it up."
+        assert (told.meta["stop_reason"], told.meta["retries"], told.meta["tool_calls"]) == ("unreadable", 1, 0)
+        (warning,) = told.result.warnings
+        assert (warning.code, warning.component) == ("unreadable-call", "agent")
+        assert "cannot be read" in warning.message
+    with agent_bench(LlamaIndexAgent, PlayedModel([broken, ANSWER]), tools=[Store]) as bench:
+        told = bench.ask("?")
+    assert ("stop_reason" in told.meta, told.result.warnings) == (False, [])
+
+
+@pytest.mark.parametrize("id", ["my tool", "x(1)"])
+def test_a_component_whose_id_has_blanks_or_parentheses_is_called(id: str) -> None:
+    model = PlayedModel([act(f"{id}.search"), ANSWER])
+    odd = Component(id, "store", control=[ControlLink("tool", "agent")])
+    with agent_bench(LlamaIndexAgent, model, more=[odd], nodes=[Store]) as bench:
+        told = bench.ask("?")
+    assert told.stack == [{"action": f"{id}.search", "action_input": {"query": "x"}, "observation": "found x"}]
+
+
+def test_the_providers_are_listed_again_once_for_a_miss() -> None:
+    asked: list[str] = []
+
+    class Counting(Node[None]):
+        spec = NodeSpec("counting", title="Counting")
+
+        @hookimpl
+        def list_tools(self, instance: Instance) -> Sequence[Tool]:
+            asked.append("listed")
+            return [Tool("one", "One.", {"type": "object"}, numbered(1))]
+
+    model = PlayedModel([act("counting_1.two", "{}"), act("counting_1.one", "{}"), ANSWER])
+    with agent_bench(LlamaIndexAgent, model, tools=[Counting]) as bench:
+        told = bench.ask("?")
+    assert [step["action"] for step in told.stack] == ["counting_1.two", "counting_1.one"]
+    assert asked == ["listed"] * 2
+
+
+def test_a_trace_in_the_answer_reaches_the_user_whole_and_in_pieces() -> None:
+    text = "A trace:\n```\nThought: …\n```\nThat is all."
+    with agent_bench(LlamaIndexAgent, PlayedModel([f"Answer: {text}"]), tools=[Store]) as bench:
+        told = bench.ask("?")
+    assert (told.content, "".join(told.tokens)) == (text, text)
+    assert len(told.tokens) > 3
 
 
 def test_what_is_broken_twice_and_says_nothing_is_a_failure() -> None:

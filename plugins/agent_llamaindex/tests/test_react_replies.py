@@ -4,13 +4,15 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rocketride_agent_llamaindex.gate import AnswerGate
-from rocketride_agent_llamaindex.replies import Unreadable, arguments_of, cleaned, read
+from rocketride_agent_llamaindex.inputs import Unreadable, arguments_of
+from rocketride_agent_llamaindex.replies import cleaned, read
 from rocketride_agent_llamaindex.scaffold import Scaffold
 from rocketride_core import Tool
 
@@ -34,8 +36,8 @@ CALC = Tool(
 
 
 def call(text: str, tool: Tool = SEARCH) -> tuple[str, object]:
-    reply = read(text)
-    given = arguments_of(reply, tool)
+    reply = read(text, [tool.name])
+    given = arguments_of(reply.input, tool)
     return reply.action, Scaffold().arguments(reply.input or "") if given is None else given
 
 
@@ -65,6 +67,21 @@ WRITTEN = {
     "quoted text": 'Thought: I look.\nAction: store_1.search\nAction Input: "x"',
     "named text": "Thought: I look.\nAction: store_1.search\nAction Input: query = x",
     "two calls": 'Action: store_1.search\nAction Input: {"query": "x"}\nAction: calc_1.add\nAction Input: {"a": 1}',
+    "fenced after the thought": 'Thought: I look.\n```\nAction: store_1.search\nAction Input: {"query": "x"}\n```',
+    "fenced after prose": 'I look.\n\n```\nAction: store_1.search\nAction Input: {"query": "x"}\n```\n',
+    "fence not closed": '```\nThought: I look.\nAction: store_1.search\nAction Input: {"query": "x"}\n',
+    "fence in a fence": '```\nThought: I look.\nAction: store_1.search\nAction Input: ```json\n{"query": "x"}\n```\n```',
+    "numbered": '1. Thought: I look.\n2. Action: store_1.search\n3. Action Input: {"query": "x"}',
+    "numbered without thought": '1. Action: store_1.search\n2. Action Input: {"query": "x"}',
+    "quoted": '> Thought: I look.\n> Action: store_1.search\n> Action Input: {"query": "x"}',
+    "a list": 'Thought: I look.\nAction: store_1.search\nAction Input: ["x"]',
+    "a list of an object": 'Thought: I look.\nAction: store_1.search\nAction Input: [{"query": "x"}]',
+    "blob": 'Thought: I look.\nAction:\n```json\n{"action": "store_1.search", "action_input": {"query": "x"}}\n```',
+    "blob with text": 'Action:\n```\n{\n  "action": "store_1.search",\n  "action_input": "x"\n}\n```',
+    "blob alone": '```json\n{"action": "store_1.search", "action_input": {"query": "x"}}\n```',
+    "blob after the thought": 'Thought: I look.\n{"action": "store_1.search", "action_input": {"query": "x"}}',
+    "tool_call": 'Thought: I look.\n<tool_call>\n{"name": "store_1.search", "arguments": {"query": "x"}}\n</tool_call>',
+    "tool_call alone": '<tool_call>{"name": "store_1.search", "arguments": {"query": "x"}}',
     "answer in the thought": 'Thought: The Answer: unknown. Action: needed.\nAction: store_1.search\nAction Input: {"query": "x"}',
 }
 
@@ -95,6 +112,10 @@ BROKEN = {
     "no object": "Thought: a\nAction: store_1.search\nAction Input: {query x}",
     "answer empty": "Thought: a\nAnswer:  ",
     "nothing": " \n",
+    "a list of several": 'Thought: a\nAction: store_1.search\nAction Input: ["x", "y"]',
+    "tool_call of another format": "<tool_call>\n<function=search>\n</tool_call>\nDo write `Action:`.",
+    "blob without a name": 'Action: {"action": "", "action_input": {}}',
+    "blob without an answer": 'Action: {"action": "Final Answer", "action_input": " "}',
 }
 
 
@@ -162,6 +183,18 @@ ANSWERS = {
     "Use it so:\n```python\nprint(1)\n```": "Use it so:\n```python\nprint(1)\n```",
     "Thought: a\nAnswer: ```python\nprint(1)\n```": "```python\nprint(1)\n```",
     "- Action: wait\n- Answer: no": "- Action: wait\n- Answer: no",
+    "> Thought: I know.\n> Answer: Paris.": "Paris.",
+    "Thought: I know.\n> Answer: Paris.": "Paris.",
+    "### Thought: I know.\n### Answer: Paris.\n### Thought: So?": "Paris.",
+    "1. Thought: I know.\n2. Answer: Paris.": "Paris.",
+    "1. Thought: Paris.": "Paris.",
+    "1. Action: wait\n2. Action: go": "1. Action: wait\n2. Action: go",
+    "1. Answer: yes\n2. Answer: no": "1. Answer: yes\n2. Answer: no",
+    "Steps:\n1. Action: wait\n2. Answer: go": "Steps:\n1. Action: wait\n2. Answer: go",
+    'Action:\n```json\n{"action": "Final Answer", "action_input": "Paris."}\n```': "Paris.",
+    '```json\n{"action": "Final Answer", "action_input": {"a": 1}}\n```': '{"a": 1}',
+    'Thought: a\nAnswer: Paris.\n<tool_call>{"name": "x"}</tool_call>': "Paris.",
+    "```python\nprint(1)\n```": "```python\nprint(1)\n```",
 }
 
 
@@ -169,6 +202,59 @@ ANSWERS = {
 def test_an_answer_is_read(text: str, answer: str) -> None:
     reply = read(text)
     assert (reply.action, reply.answer) == ("", answer)
+
+
+TRACE = "A trace:\n```\nThought: a\nAction: search\nAction Input: {}\nAnswer: b\n```\nThat is all."
+CONTENT = {
+    "a trace in an answer": (f"Thought: hm\nAnswer: {TRACE}", TRACE),
+    "a trace in an answer alone": (f"Answer: {TRACE}", TRACE),
+    "a trace after nothing": (TRACE, TRACE),
+    "a longer fence": ("Answer: ````\n```\nThought: a\n````\nEnd.", "````\n```\nThought: a\n````\nEnd."),
+    "tildes": ("Answer: x\n~~~\nThought: a\n~~~\nEnd.", "x\n~~~\nThought: a\n~~~\nEnd."),
+    "in a list": ("Answer: - x\n  ```\n  Thought: a\n  ```\n- y", "- x\n  ```\n  Thought: a\n  ```\n- y"),
+    "an open fence": ("Answer: x\n```\nThought: a", "x\n```\nThought: a"),
+    "code in a line": ("Answer: ```x``` is code\nThought: b", "```x``` is code"),
+    "after a fence": ("Answer: ```\nx\n```\nThought: b", "```\nx\n```"),
+    "a policy": ("Here:\n```yaml\n- Effect: a\n  Action: b\n```\nDone.", "Here:\n```yaml\n- Effect: a\n  Action: b\n```\nDone."),
+    "a heading": ("Answer: # Ideas\n## Thought: a history\nLong.", "# Ideas\n## Thought: a history\nLong."),
+    "a heading of a text": ("# Ideas\n## Thought: a history\nLong.", "# Ideas\n## Thought: a history\nLong."),
+    "a deeper heading": ("### Answer: Ideas\n#### Thought: a\nLong.", "Ideas\n#### Thought: a\nLong."),
+    "a quotation": ("Answer: He said\n> Thought: a\nSo.", "He said\n> Thought: a\nSo."),
+    "numbers": ("Answer: Do\n1. Thought: a\n2. Action: b\nSo.", "Do\n1. Thought: a\n2. Action: b\nSo."),
+    "a FAQ": (FAQ := "Question: What?\nAnswer: 42\nQuestion: Who?\nAnswer: 43", FAQ),
+    "a FAQ with a to-do": (f"{FAQ}\nAction: ask", f"{FAQ}\nAction: ask"),
+    "a FAQ in an answer": (f"Thought: hm\nAnswer: {FAQ}", FAQ),
+    "one answer after prose": ("I know it.\nAnswer: 42", "42"),
+    "a FAQ after prose and a thought": (f"Well.\nThought: hm\nAnswer: {FAQ}", FAQ),
+}
+
+
+@pytest.mark.parametrize(("text", "answer"), CONTENT.values(), ids=CONTENT.keys())
+def test_what_only_looks_like_scaffolding_reaches_the_user_whole(text: str, answer: str) -> None:
+    reply = read(text)
+    assert (reply.action, reply.answer) == ("", answer)
+    told = "".join(gated(list(text)))
+    assert answer.startswith(told)
+    assert told or "Answer:" not in text.split("\n")[0]
+
+
+ODD = ["my tool.search", "x(1).search", "x(1).search it", "my.tool"]
+
+
+@pytest.mark.parametrize("name", ODD)
+@pytest.mark.parametrize("written", ["{}", "`{}`", "**{}**", "{}()", "{} "])
+def test_names_with_blanks_and_parentheses(name: str, written: str) -> None:
+    reply = read(f'Thought: a\nAction: {written.format(name)}\nAction Input: {{"query": "x"}}', ODD)
+    assert (reply.action, reply.input) == (name, '{"query": "x"}')
+    reply = read(f'Action: {name} {{"query": "x"}}', ODD)
+    assert (reply.action, reply.input) == (name, '{"query": "x"}')
+
+
+def test_a_name_that_is_only_like_a_known_one() -> None:
+    assert read("Action: MY TOOL.Search\nAction Input: {}", ODD).action == "MY TOOL.Search"
+    assert read("Action: my_tool_search now\nAction Input: {}", ODD).action == "my_tool_search"
+    assert read("Action: my.tools\nAction Input: {}", ODD).action == "my.tools"
+    assert read("Action: other thing\nAction Input: {}", ODD).action == "other"
 
 
 @pytest.mark.parametrize("line", [" " * 200_000 + "x", "Action" + " " * 200_000, "Action: " + "!" * 200_000 + "x"], ids=range(3))
@@ -220,7 +306,32 @@ PARTS = [
     " ",
     "a",
 ]
+PARTS += ["```", "\n```\n", "```json\n", "~~~\n", "## ", "> ", "1. ", "\n- ", "<tool_call>", "\nThought: b", "\nAnswer: 43"]
 PARTS += ["*", "**", "Act", "Answ", "{}", "Paris.", "`", "#", "None", "：", "Action", "_"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Thought: a\nAnswer: " + "word and word, " * 13_000,
+        "Thought: a\nAnswer: " + "a line of it\n" * 15_000,
+        "Thought: " + "word and word, " * 13_000,
+        "Thought: a\n" + "a line of it\n" * 15_000,
+        "Answer: x\nAction: " + "word and word, " * 13_000,
+        "Answer: x\nAction: a\n" + " " * 200_000,
+        "Answer: x" + "\nAction: a\nb\nc" * 5_000,
+        "Answer: x\n" + "*" * 200_000,
+        "Thought: a\n" + "```\n" * 20_000,
+        "**Answer:" + " \n" * 40_000,
+    ],
+    ids=range(10),
+)
+def test_a_long_reply_costs_time_in_proportion(text: str) -> None:
+    begun = time.process_time()
+    gated([text[start : start + 4] for start in range(0, len(text), 4)])
+    with suppress(Unreadable):
+        read(text)
+    assert time.process_time() - begun < 2
 
 
 @given(st.lists(st.sampled_from(PARTS), max_size=14), st.integers(1, 9), st.booleans())
