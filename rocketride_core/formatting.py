@@ -31,7 +31,9 @@ def formatted(data: bytes | str, file: str = "") -> str:
     problems = [p for p in read_text(text, file)[1] if p.severity == "error"]
     if problems:
         raise PipeError(problems=problems)
-    found = re.search(r"(?m)^([ \t]+)(?=\S)", text)
+    # The lines of a comment are no measure: /*, then " * so" and " */".
+    bare = re.sub(_PIECE, lambda m: "#" if m.lastgroup == "comment" else m.group(), text)
+    found = re.search(r"(?m)^([ \t]+)(?=\S)", bare)
     return _Printer(found[1] if found else INDENT).printed(text)
 
 
@@ -62,6 +64,8 @@ class _Printer:
             elif word == ",":
                 self.comma = True
             elif word == ":":
+                if self.out[-1].startswith("//"):
+                    self.line()
                 self.out.append(": ")
                 self.after_key = True
             elif word in ("}", "]"):
@@ -113,7 +117,9 @@ class _Printer:
         self.out.append(word)
 
     def comment(self, word: str, *, beside: bool) -> None:
-        if self.after_key:
+        if self.out and self.out[-1].startswith("//"):
+            self.line()  # else it would be a part of that one
+        elif self.after_key:
             self.out[-1] = self.out[-1].rstrip() + " "
         elif beside:
             self.out.append(" ")

@@ -4,7 +4,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +65,10 @@ def test_what_an_editor_saves_stays_byte_for_byte(value: Any, indent: Any) -> No
         ),
         ('{"a": /* why */ 1,\n"b": // so\n2}', '{\n  "a": /* why */ 1,\n  "b": // so\n  2\n}'),
         ("[1, 2 // last\n, 3]", "[\n  1,\n  2, // last\n  3\n]"),
+        ('{"a" // so\n: 1}', '{\n  "a" // so\n  : 1\n}'),
+        ('{"a": // so\n/* and */ 1}', '{\n  "a": // so\n  /* and */ 1\n}'),
+        ('{"a": 1 // one\n, /* two\n*/ "b": 2}', '{\n  "a": 1, // one\n  /* two\n*/\n  "b": 2\n}'),
+        ('/*\n * so\n */\n{\n    "a": 1}', '/*\n * so\n */\n{\n    "a": 1\n}'),
         ("[\n1,\n2, // none behind\n]", "[\n  1,\n  2 // none behind\n]"),
     ],
 )
@@ -101,6 +108,19 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "bad JSON at line 1" in said
     assert "cannot be read" in said
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.pipe", "b.pipe", "c.pipe"]
+
+
+def test_standard_input_keeps_every_character_and_can_be_checked() -> None:
+    def run(*words: str) -> tuple[int, bytes]:
+        line = [sys.executable, "-m", "rocketride_core.cli", "fmt", *words, "-"]
+        done = subprocess.run(
+            line, input=given, capture_output=True, env={**os.environ, "PYTHONIOENCODING": "ascii"}, check=False
+        )
+        return done.returncode, done.stdout
+
+    given = '{\r\n"é": "😀"}'.encode()
+    assert run() == (0, '{\n  "é": "😀"\n}'.encode())
+    assert run("--check") == (1, b"")
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="../shared/pipes is not here")

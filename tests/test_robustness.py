@@ -174,7 +174,9 @@ def test_a_file_full_of_mistakes_is_told_in_time() -> None:
     def seconds(count: int) -> float:
         parts = [Component(f"a{n}", f"zz{n}", input=[LaneLink("text", f"q{n}")]) for n in range(count)]
         start = time.process_time()
-        assert len(alone().check(PipeFile([*parts, *[Component(f"s{n}", "start") for n in range(count)]]))) >= min(2 * count, 1000)
+        assert len(alone().check(PipeFile([*parts, *[Component(f"s{n}", "start") for n in range(count)]]))) >= min(
+            2 * count, 1000
+        )
         return time.process_time() - start
 
     seconds(50)

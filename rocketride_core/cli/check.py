@@ -59,7 +59,7 @@ def files_of(names: list[str]) -> list[Path]:
     for name in names:
         path = Path(name)
         if path.is_dir():
-            inside = sorted(path.rglob("*.pipe"))
+            inside = sorted(one for one in path.rglob("*.pipe") if one.is_file() or not one.exists())
             if not inside:
                 raise Usage(f"there is no .pipe file in {name}")
             found.update(dict.fromkeys(inside))

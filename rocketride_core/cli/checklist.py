@@ -13,6 +13,8 @@ from rocketride_core.errors import Problem
 from rocketride_core.registry import UnknownProvider
 from rocketride_core.requirements import Need
 
+from .report import tame
+
 __all__ = ["Check", "lacking", "lines", "pip", "problem", "unknown", "wanted"]
 
 UNWRITTEN = "nobody has written this node yet"
@@ -89,4 +91,4 @@ def lines(file: str, checks: Sequence[Check], install: Sequence[str]) -> list[st
         out += [f"  {'':4}  {'':{about}}  {'':{name}}  {line}" for line in one.fix.splitlines()]
     if len(install) > 1:
         out += ["", "To install what is missing:", f"  {pip(install)}"]
-    return out
+    return [tame(line) for line in out]

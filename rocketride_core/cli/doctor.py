@@ -217,7 +217,9 @@ class _Doctor:
                 yield Check("variable", name, "ok", f"set in {origin}")
             elif origin:
                 message = f"empty in {origin}; a default in the file counts, where there is one"
-                yield Check("variable", name, "warn", message, f"export {name}=…")
+                # What the file gives wins over the environment: an export would not help.
+                fix = f"export {name}=…" if origin == "the environment" else f"write {name}=… in the {origin} file"
+                yield Check("variable", name, "warn", message, fix)
             elif not paths:
                 yield Check("variable", name, "ok", "not set; the default in the file counts")
             elif self.kernel is None or refused.intersection(paths):

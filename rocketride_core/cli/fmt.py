@@ -21,7 +21,14 @@ def execute(args: argparse.Namespace) -> int:
     from .report import lines
 
     if args.pipes == ["-"]:
-        sys.stdout.write(formatted(sys.stdin.buffer.read()))
+        given = sys.stdin.buffer.read()
+        made = formatted(given).encode("utf-8", "surrogatepass")
+        if args.check:
+            return 1 if given != made else 0
+        # Bytes: a console's encoding would lose characters, and Windows' line ends would change it.
+        sys.stdout.flush()
+        sys.stdout.buffer.write(made)
+        sys.stdout.buffer.flush()
         return 0
     changed, broken = 0, 0
     for file in files_of(args.pipes):

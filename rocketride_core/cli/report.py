@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from rocketride_core.errors import Problem
 from rocketride_core.registry import PIP
 
-__all__ = ["lines", "missing"]
+__all__ = ["lines", "missing", "tame"]
 
 WIDEST = 40, 72  # columns of path and message: longer ones push the rest to the right instead of breaking
 
@@ -29,7 +30,12 @@ def lines(problems: Sequence[Problem], file: str = "", *, strict: bool = False) 
         code = p.code if strict or p.severity == "error" else f"{p.code} (warning)"
         out.append(f"  {p.path:{path}}  {p.message:{text}}  {code}")
         out += [f"  {'':{path}}  {line}" for line in p.hint.splitlines()]
-    return out
+    return [tame(line) for line in out]
+
+
+def tame(line: str) -> str:
+    """Without characters that command a terminal, which ids and lanes of a strange file may have."""
+    return re.sub(r"[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2028\u2029\u2066-\u2069]", "\ufffd", line)
 
 
 def missing(problems: Iterable[Problem]) -> list[str]:
