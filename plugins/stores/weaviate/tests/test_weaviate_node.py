@@ -134,7 +134,8 @@ def test_two_pipelines_and_eight_workers_write_one_collection(double: Any) -> No
         for left, right in zip(*running, strict=True):
             left.checked(), right.checked()
         assert len(found(one, attrs.evolve(QUESTION, filter={"limit": 500}))) == 2 * 20 * 3
-    assert double.calls["POST schema"] in (1, 2)
+    # Each of the 16 workers that finds no collection asks for it; the server makes one.
+    assert 1 <= double.calls["POST schema"] <= 16
 
 
 def test_another_model_is_refused_also_after_a_new_start(double: Any) -> None:
@@ -250,7 +251,8 @@ def test_a_key_in_the_open_is_a_warning(host: str, port: int, warned: bool) -> N
 
 
 def probed(config: dict[str, Any]) -> list[str]:
-    found = Kernel(nodes=[Source, Weaviate, Sink]).check(pipe(config), probe=True)
+    told = Kernel(nodes=[Source, Weaviate, Sink]).check(pipe(config), probe=True)
+    found = [problem for problem in told if problem.code == "probe-failed"]
     assert all(problem.component == "store" for problem in found)
     return [problem.message for problem in found]
 
