@@ -77,7 +77,10 @@ class Problem:
 
 def said(error: BaseException) -> str:
     """What an exception says to somebody who has not written the code that raised it."""
-    plain = str(error)
+    try:
+        plain = str(error)
+    except Exception:  # noqa: BLE001 - whatever its __str__ does, the exception itself is what is told
+        plain = ""
     # The text of Python's own ones alone ('x', "'NoneType' object …") says little.
     speechless = (LookupError, TypeError, AttributeError, NameError, AssertionError, ArithmeticError)
     own = type(error).__module__ == "builtins"

@@ -229,6 +229,7 @@ def wrap(error: BaseException, component: str, phase: str, lane: str, entry: str
     """
     if isinstance(error, RunError) and not error.phase:
         error.component, error.phase, error.lane, error.entry = error.component or component, phase, lane, entry
+        error.args = tuple(redact(arg) if isinstance(arg, str) else arg for arg in error.args)
         return error
     code = error.code if isinstance(error, RunError) else ""
     told = RunError(f"{component}: {redact(said(error))}", code=code, component=component, phase=phase, lane=lane, entry=entry)

@@ -22,7 +22,10 @@ from rocketride_core import (
     Component,
     Control,
     ControlLink,
+    Entry,
     Instance,
+    Kernel,
+    LaneLink,
     Node,
     NodeSpec,
     PipeError,
@@ -34,6 +37,7 @@ from rocketride_core import (
     on,
     serves,
     setting,
+    tool,
 )
 
 CHAT = ("agent: agent < text start", "llm: model", "r: respond < text agent", "agent -llm-> llm")
@@ -438,3 +442,63 @@ def test_a_node_can_hide_the_values_of_variables_in_what_it_sends_by_a_way_of_it
     with node_harness(Speaker, config=config, env={"ROCKETRIDE_KEY": "hunter2hunter2"}) as harness:
         harness.run({"text": ["hunter2hunter2, sesame-open, inner-secret, plain"]})
     assert told == ["***, ***, ***, plain"]
+
+
+def test_an_error_of_the_kernel_s_own_class_is_redacted_too() -> None:
+    from rocketride_core.testing import node_harness
+
+    @attrs.frozen
+    class Keyed:
+        key: Secret = setting(Secret())
+
+    class Failing(Node[Keyed]):
+        spec = NodeSpec("failing", title="Failing")
+
+        @on(TEXT)
+        def text(self, instance: Instance, text: str) -> None:
+            raise RunError(f"refused with {self.config.key.reveal()}")
+
+    with node_harness(Failing, config={"key": "sesame-open"}) as harness:
+        assert str(harness.run({"text": ["x"]}, check=False).error) == "refused with ***"
+
+
+def test_an_exception_whose_text_fails_is_told_by_its_type() -> None:
+    class Broken(ValueError):
+        def __str__(self) -> str:
+            raise KeyError("no text")
+
+    class Offering(Node[None]):
+        spec = NodeSpec("offering", title="Offering")
+
+        @tool
+        def fail(self, instance: Instance) -> str:
+            """Fails."""
+            raise Broken
+
+        @tool
+        def work(self, instance: Instance) -> str:
+            """Works."""
+            return "done"
+
+    told: list[Any] = []
+
+    class Caller2(Node[None]):
+        spec = NodeSpec("caller_2", title="Caller", needs={TOOL: MANY}, responds=True)
+
+        @on(TEXT)
+        def call(self, instance: Instance, text: str) -> None:
+            told.extend(instance.tools.call_all([("t.fail", {}), ("t.work", {})]))
+
+    source = type("Src2", (Node,), {"spec": NodeSpec("src_2", title="S", emits=[TEXT]), "__module__": __name__})
+    pipe = PipeFile(
+        [
+            Component("s", "src_2"),
+            Component("a", "caller_2", input=[LaneLink("text", "s")]),
+            Component("t", "offering", control=[ControlLink("tool", "a")]),
+        ],
+        source="s",
+    )
+    with Kernel(nodes=[source, Caller2, Offering]).load(pipe) as pipeline:
+        pipeline.run(Entry("e"), TEXT("x")).checked()
+    assert told[1] == "done"
+    assert "Broken" in str(told[0])
