@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,8 @@ from .variables import Unset, Variables, foreign
 if TYPE_CHECKING:
     from .node import Node
     from .relay import Hosts
+
+PLACEHOLDER = re.compile(r"\$\{[^}]*\}")
 
 __all__ = ["Part", "Plan", "compile_pipe"]
 
@@ -198,7 +201,8 @@ class _Compiler:
     def hide(self, config: Any) -> None:
         """A secret that stands in the file itself is as secret as one from a variable."""
         if isinstance(config, Secret):
-            self.variables.hide(config.reveal())
+            if not PLACEHOLDER.fullmatch(config.reveal()):  # the name of a variable is no secret
+                self.variables.hide(config.reveal())
         elif attrs.has(type(config)):
             for field in attrs.fields(type(config)):
                 self.hide(getattr(config, field.name))

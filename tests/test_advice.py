@@ -22,12 +22,14 @@ from rocketride_core import (
     ControlLink,
     Document,
     Instance,
+    Kernel,
     LaneLink,
     Node,
     NodeSpec,
     PipeFile,
     Profile,
     Question,
+    Secret,
     on,
     serves,
     setting,
@@ -284,3 +286,16 @@ def test_a_profile_beside_the_config_is_taken() -> None:
     pipe = wire("e: embed < questions start", "r: respond < questions e")
     parts = [attrs.evolve(c, raw={"profile": "bigg"}) if c.id == "e" else c for c in pipe.components]
     assert said(PipeFile(parts)) == ["unknown-profile e", "~misplaced-key e"]
+
+
+def test_the_name_of_a_variable_in_a_secret_is_told() -> None:
+    @attrs.frozen(kw_only=True)
+    class Keyed:
+        key: Secret = setting(Secret())
+
+    class Locked(Node[Keyed]):
+        spec = NodeSpec("locked", title="Locked", emits=[TEXT])
+
+    pipe = PipeFile([Component("l", "locked", {"key": "${THEIR_KEY}"})], source="l")
+    (problem,) = [p for p in Kernel(nodes=[Locked], env={}).check(pipe) if p.code == "other-variable"]
+    assert problem.message.startswith("${THEIR_KEY} stays as it is")
