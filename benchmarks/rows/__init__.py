@@ -10,7 +10,8 @@ from ..judging import Row
 
 __all__ = ["every"]
 
-FIRST = ("delivery", "objects", "tools", "start", "checking", "memory", "tracing")  # the order of the table; what is not named comes after
+# The order of the table; what is not named comes after.
+FIRST = ("delivery", "objects", "tools", "start", "checking", "memory", "tracing")
 
 
 def every() -> list[Row]:
