@@ -54,6 +54,9 @@ class Unset:
     name: str
 
 
+PLAIN = (bool, int, float, type(None))  # in them no variable stands; a file may have a great many
+
+
 def foreign(value: Any, path: str) -> Iterator[Unset]:
     """Variables of other names, which nobody replaces. A text with blanks is prose or code, where `${X}` may mean anything."""
     if isinstance(value, str):
@@ -65,7 +68,8 @@ def foreign(value: Any, path: str) -> Iterator[Unset]:
             yield from foreign(item, child(path, str(key)))
     elif isinstance(value, Sequence) and not isinstance(value, bytes | bytearray | memoryview):
         for n, item in enumerate(value):
-            yield from foreign(item, child(path, n))
+            if type(item) not in PLAIN:
+                yield from foreign(item, child(path, n))
 
 
 class Variables:
@@ -114,7 +118,7 @@ class Variables:
         if isinstance(value, Mapping):
             return {key: self._fill(item, child(path, str(key)), unset) for key, item in value.items()}
         if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray | memoryview):
-            return [self._fill(item, child(path, n), unset) for n, item in enumerate(value)]
+            return [item if type(item) in PLAIN else self._fill(item, child(path, n), unset) for n, item in enumerate(value)]
         return value
 
     def _text(self, text: str, path: str, unset: list[Unset]) -> str:
