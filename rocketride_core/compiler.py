@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -20,15 +19,12 @@ from .pipemodel import HINTED
 from .profiles import Resolved, resolve
 from .reading import listed
 from .registry import Registry, UnknownProvider
-from .settings import Secret
 from .structure import aliases_of, build, keys_of
 from .variables import Unset, Variables, foreign
 
 if TYPE_CHECKING:
     from .node import Node
     from .relay import Hosts
-
-PLACEHOLDER = re.compile(r"\$\{[^}]*\}")
 
 __all__ = ["Part", "Plan", "compile_pipe"]
 
@@ -185,7 +181,7 @@ class _Compiler:
         if cls.config_class is not None:
             made, wrong = build(cls.config_class, resolved.values, at=resolved.at, paths=resolved.paths)
             found.extend(wrong)
-            self.hide(made)
+            self.variables.hide_secrets(made)
         self.problems.extend(attrs.evolve(p, component=component.id) for p in found)
         return made
 
@@ -197,21 +193,6 @@ class _Compiler:
         message = "'profile' stands beside 'config'; it is taken as if it stood in it"
         self.add(f"{component.at}.profile", "misplaced-key", message, "move it into 'config'", component.id, warning=True)
         return {**component.config, "profile": beside}
-
-    def hide(self, config: Any) -> None:
-        """A secret that stands in the file itself is as secret as one from a variable."""
-        if isinstance(config, Secret):
-            if not PLACEHOLDER.fullmatch(config.reveal()):  # the name of a variable is no secret
-                self.variables.hide(config.reveal())
-        elif attrs.has(type(config)):
-            for field in attrs.fields(type(config)):
-                self.hide(getattr(config, field.name))
-        elif isinstance(config, Mapping):
-            for value in config.values():
-                self.hide(value)
-        elif isinstance(config, list | tuple):
-            for value in config:
-                self.hide(value)
 
     def one_class_a_lane(self, parts: Sequence[Part]) -> None:
         known: dict[str, tuple[Any, str]] = {}

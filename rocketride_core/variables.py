@@ -13,7 +13,7 @@ from typing import Any, Self
 import attrs
 
 from .reading import child
-from .settings import looks_secret
+from .settings import Secret, looks_secret
 
 __all__ = ["Filled", "Unset", "Variables", "foreign", "read_dotenv"]
 
@@ -54,6 +54,7 @@ class Unset:
     name: str
 
 
+PLACEHOLDER = re.compile(r"\$\{[^}]*\}")
 PLAIN = (bool, int, float, type(None))  # in them no variable stands; a file may have a great many
 
 
@@ -157,6 +158,21 @@ class Variables:
         if value and value not in self._hidden:
             self._hidden |= {value, json.dumps(value)[1:-1], json.dumps(value, ensure_ascii=False)[1:-1]}
             self._pattern = None
+
+    def hide_secrets(self, config: Any) -> None:
+        """A secret that stands in the file itself is as secret as one from a variable."""
+        if isinstance(config, Secret):
+            if not PLACEHOLDER.fullmatch(config.reveal()):  # the name of a variable is no secret
+                self.hide(config.reveal())
+        elif attrs.has(type(config)):
+            for field in attrs.fields(type(config)):
+                self.hide_secrets(getattr(config, field.name))
+        elif isinstance(config, Mapping):
+            for value in config.values():
+                self.hide_secrets(value)
+        elif isinstance(config, list | tuple):
+            for value in config:
+                self.hide_secrets(value)
 
     @property
     def hidden(self) -> frozenset[str]:
