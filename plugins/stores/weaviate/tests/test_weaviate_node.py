@@ -136,6 +136,7 @@ def test_two_pipelines_and_eight_workers_write_one_collection(double: Any) -> No
         assert len(found(one, attrs.evolve(QUESTION, filter={"limit": 500}))) == 2 * 20 * 3
     # Each of the 16 workers that finds no collection asks for it; the server makes one.
     assert 1 <= double.calls["POST schema"] <= 16
+    assert len(double.classes) == 1
 
 
 def test_another_model_is_refused_also_after_a_new_start(double: Any) -> None:
