@@ -62,7 +62,7 @@ def chroma(count: int, folder: Path, watch: Watch) -> None:
         NAME,
         embedding_function=None,
         metadata={"vectorSize": DIMENSION, "modelName": MODEL},
-        configuration={"hnsw": {"space": "cosine", "ef_construction": 200, "ef_search": 200}},
+        configuration={"hnsw": {"space": "cosine", "max_neighbors": 32, "ef_construction": 200, "ef_search": 200}},
     )
     keys = json.dumps(["chunkId", "isDeleted", "isTable", "objectId", "parent", "tableId"])
     for batch in batches(count):

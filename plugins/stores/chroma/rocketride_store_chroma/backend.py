@@ -41,6 +41,8 @@ _FILTERED = ("nodeId", "parent", "name", "permissionId", "isDeleted", "isTable",
 _BYTES = 16 << 20
 # Values in the lists of one filter: SQLite takes 32,766 variables in a statement, and Chroma needs some for itself.
 LISTED = 32_000
+# A collection of so few chunks is compared whole: its graph, and so its ranking, depends on the order in which chunks came.
+_COMPARED = 128
 # What RocketRide's own nodes leave in a collection: a hidden record with its vector size and model.
 _CONTROL = "schema"
 
@@ -59,6 +61,7 @@ class ChromaStore(VectorStore):
         self._capabilities = Capabilities(exact=False, persistent=persistent, minimum=OLDEST)
         self._batch = max(1, min(500, client.get_max_batch_size()))
         self._handle: chromadb.Collection | None = None
+        self._small = True  # as far as is known; it is not asked again of one that has grown
 
     @property
     def capabilities(self) -> Capabilities:
@@ -77,7 +80,8 @@ class ChromaStore(VectorStore):
     def create(self, wanted: Collection, /) -> Collection:
         if wanted.metric not in METRICS:
             raise ValueError(f"Chroma has no metric {wanted.metric!r}; it compares by {', '.join(METRICS)}")
-        index: Any = {"hnsw": {"space": wanted.metric, "ef_construction": 200, "ef_search": 200}}
+        # With fewer neighbours, the graph of a handful of like vectors often has some that no search reaches.
+        index: Any = {"hnsw": {"space": wanted.metric, "max_neighbors": 32, "ef_construction": 200, "ef_search": 200}}
         # An existing collection keeps what it records: get_or_create does not touch it.
         self._handle = self._client.get_or_create_collection(
             self._name,
@@ -97,6 +101,9 @@ class ChromaStore(VectorStore):
             )
 
     def search(self, vector: memoryview, where: Where, limit: int, /, *, least: float = 0.0) -> Sequence[Document]:
+        self._small = self._small and self._chunks.count() <= _COMPARED
+        if self._small:
+            return _ranked(self._compared(vector, where, _metric(self._chunks)), limit)
         got = self._chunks.query(
             query_embeddings=[_array(vector)],
             n_results=limit,
@@ -113,10 +120,12 @@ class ChromaStore(VectorStore):
         # Many equal vectors cut Chroma's graph into pieces: what it does not reach is found by comparing everything.
         if len(found) < limit and len(found) < len(self.ids(where)):
             found = self._compared(vector, where, metric)
-        return sorted(found, key=lambda document: (-(document.score or 0.0), chunk_key(document)))[:limit]
+        return _ranked(found, limit)
 
     def _compared(self, vector: memoryview, where: Where, metric: str) -> list[Document]:
         got = self._chunks.get(where=_where(where), include=["documents", "metadatas", "embeddings"])
+        if not got["ids"]:
+            return []
         scores = similarities(metric, np.asarray(got["embeddings"], dtype=np.float32), vector)
         rows = zip(got["documents"] or [], got["metadatas"] or [], scores, strict=True)
         return [_document(text, metadata, score) for text, metadata, score in rows]
@@ -168,6 +177,10 @@ class ChromaStore(VectorStore):
             return dict(control[0])
         vectors = handle.get(limit=1, include=["embeddings"])["embeddings"]
         return {"vectorSize": 0 if vectors is None or not len(vectors) else len(vectors[0])}
+
+
+def _ranked(found: Sequence[Document], limit: int) -> list[Document]:
+    return sorted(found, key=lambda document: (-(document.score or 0.0), chunk_key(document)))[:limit]
 
 
 def _parts(documents: Sequence[Document], largest: int) -> Iterator[Sequence[Document]]:

@@ -8,6 +8,7 @@ import uuid
 from pathlib import Path
 from typing import Any
 
+import chromadb
 import httpx
 import pytest
 
@@ -113,3 +114,21 @@ def test_good_names(name: str) -> None:
 @pytest.mark.parametrize("name", ["ab", "", "_abc", "abc-", "a b c", "a..b", "x" * 513, "192.168.1.1", "wörter", "abc\n"])
 def test_bad_names_say_the_rule(name: str) -> None:
     assert "3 to 512 letters" in Chroma.name_rule(name)
+
+
+def test_a_small_collection_is_ranked_without_the_index(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The graph depends on the order in which chunks came: of a few dozen like vectors it missed one now and then."""
+    from rocketride_store_chroma.backend import ChromaStore, in_memory
+
+    store = ChromaStore(in_memory(), "small", persistent=False)
+    store.create(Collection("small", 3))
+    asked: list[int] = []
+    query = chromadb.Collection.query
+    monkeypatch.setattr(chromadb.Collection, "query", lambda *args, **kw: asked.append(kw["n_results"]) or query(*args, **kw))
+    store.upsert([chunk("engine", at, at=0.1 * at) for at in range(100)])
+    assert keys(store.search(vector(1, 0, 0), Where(), 20)) == [("engine", at) for at in range(20)]
+    assert not asked
+    store.upsert([chunk("engine", at, at=0.1 * at) for at in range(100, 200)])
+    assert keys(store.search(vector(1, 0, 0), Where(), 20)) == [("engine", at) for at in range(20)]
+    assert asked == [20]
+    store.close()
