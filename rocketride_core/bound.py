@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import attrs
 
 from . import _native
+from .batching import Batcher, Batching
 from .compiler import Plan
 from .controlplane import invoke
 from .errors import RocketRideError, RunError
@@ -66,6 +67,8 @@ class Bound:
         self.compiled = plan.compiled
         self.owners = frozenset((*plan.compiled.starts, *plan.compiled.roots))
         self.limits = Limits()
+        self.flights: set[Flight] = set()  # the outermost entries in flight
+        self.batching: Batching | None = None  # made by the first node that batches
         self.nodes: list[Node[Any]] = [
             _make(part.cls, part.config, part.component.id, part.component.name) for part in plan.parts
         ]
@@ -175,8 +178,8 @@ class Bound:
         return failed
 
     def lend_loop(self, index: int) -> None:
-        """Let a node wait for coroutines."""
-        self.nodes[index].__dict__["_loop"] = _Loop(self)
+        """Let a node wait for coroutines, and batch."""
+        self.nodes[index].__dict__["_pipeline"] = _Pipeline(self)
 
     def close_loop(self) -> None:
         if self._loop is not None:
@@ -224,10 +227,15 @@ class Bound:
 
 
 @attrs.frozen
-class _Loop:
-    """What `Node.wait` needs: the loop of the pipeline, made when it is used."""
+class _Pipeline:
+    """What `Node.wait` and `Node.batcher` need of the pipeline, made when it is used."""
 
     bound: Bound
+
+    def batcher(self, component: str, fn: Callable[[Sequence[Any]], Sequence[Any]], size: int) -> Batcher[Any, Any]:
+        bound = self.bound
+        batching = bound.batching = bound.batching or Batching(bound.flights)
+        return batching.made(component, fn, size)
 
     def wait(self, coro: Any, timeout: float | None) -> Any:
         return self.bound.loop.wait(coro, timeout)

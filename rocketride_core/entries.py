@@ -33,7 +33,7 @@ class Entries:
         self._source = bound.compiled.source
         self._shut = ""  # why no entry begins any more
         self._late = False  # it was closed while an entry hung in a node: nodes end with the last entry
-        self._flights: set[Flight] = set()
+        self._flights = bound.flights
         self._tracer = bound.tracer
         self._finish = bound.hosts.take_part("finish_entry")
 
@@ -73,6 +73,8 @@ class Entries:
             return result
         finally:
             self._flights.discard(flight)
+            if self.bound.batching is not None:
+                self.bound.batching.ended()
             if self._late and not self._flights:
                 self._quiet_at_last()
 

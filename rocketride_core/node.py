@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from contextlib import AbstractContextManager as Context
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, get_args, get_origin
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 C = TypeVar("C")
 R = TypeVar("R")
+T = TypeVar("T")
 
 __all__ = ["Node", "hookimpl"]
 
@@ -75,12 +76,36 @@ class Node(Generic[C]):
         Raises:
             TimeoutError: it took more than `timeout` seconds.
         """
-        loop = self.__dict__.get("_loop")
-        if loop is None:
+        pipeline = self.__dict__.get("_pipeline")
+        if pipeline is None:
             coro.close()
             raise RunError(f"{type(self).__qualname__}.wait needs a running pipeline", component=self.id)
-        result: R = loop.wait(coro, timeout)
+        result: R = pipeline.wait(coro, timeout)
         return result
+
+    def batcher(self, fn: Callable[[Sequence[T]], Sequence[R]], /, *, size: int = 64) -> Callable[[Sequence[T]], Sequence[R]]:
+        """A function that gives the results of `fn`, asked for the items of several entries at once; made in `begin_global`.
+
+        A batch is computed when it is full, when every entry in flight waits for one, or after 5 ms, by one of those who wait.
+        Where it fails, each caller's items are asked for alone, so that the error reaches whom it belongs to.
+
+        Parameters:
+            fn: gives one result an item, in their order; it is called on several threads at once.
+            size: most items of one call of `fn`.
+
+        Raises:
+            RunError: of the function it returns, where `fn` gives another number of results.
+            EntryStopped: of the function it returns, where the entry is stopped while it waits.
+        """
+        if size < 1:
+            raise ValueError(f"a batch has one item or more, not {size}")
+        pipeline = self.__dict__.get("_pipeline")
+        if pipeline is None:
+            raise RunError(
+                f"{type(self).__qualname__}.batcher needs a running pipeline; call it in begin_global", component=self.id
+            )
+        made: Callable[[Sequence[T]], Sequence[R]] = pipeline.batcher(self.id, fn, size)
+        return made
 
     def _resources(self) -> ExitStack:
         stack: ExitStack = self.__dict__.setdefault("_stack", ExitStack())

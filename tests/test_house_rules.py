@@ -25,7 +25,7 @@ FLOORS = {
     0: "_native errors payloads lanes controls blob entry reading settings variables plainjson",
     1: "spec pipefile pipemodel pipereader pipewriter kinds converting profiles structure configschema protocols formatting locating",
     2: "node manifest handlers schema hookspecs toolbox toolschema toolrunner toolcalls controlplane instance live nested flight"
-    " results trace limits loop workers timed toolcheck resultschema perworker conversation",
+    " results trace limits loop workers timed toolcheck resultschema perworker conversation batching",
     3: "registry names index distinfo loading relay requirements",
     4: "graph compiler diagnostics expansion absent advice embedders wires",
     5: "pipeline bound entries runs mapping routing probing",
