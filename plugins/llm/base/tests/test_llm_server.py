@@ -43,6 +43,7 @@ from rocketride_llm.testing import (
     register_wire,
     unregister_wire,
 )
+from rocketride_llm.testing.wires import wires
 
 
 def post(
@@ -232,8 +233,8 @@ def test_it_serves_a_file_from_the_shell(tmp_path: Path) -> None:
     ) as process:
         try:
             assert process.stdout is not None
-            urls = dict(process.stdout.readline().strip().split(": ", 1) for _ in range(3))
-            assert set(urls) == {"openai", "anthropic", "ollama"}
+            urls = dict(process.stdout.readline().strip().split(": ", 1) for _ in wires())
+            assert set(urls) == set(wires())
             with openai.OpenAI(base_url=urls["openai"], api_key="secret", max_retries=0) as client:
                 reply = client.chat.completions.create(model="m", messages=[{"role": "user", "content": "the capital?"}])
                 assert reply.choices[0].message.content == "Paris"

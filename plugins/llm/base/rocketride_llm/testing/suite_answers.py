@@ -21,7 +21,7 @@ from .wires import Piece, Wire, register_wire, unregister_wire, wires
 __all__ = ["Answers"]
 
 
-COUNTS = re.compile(r'("\w*(?:tokens|_count|_duration)": ?)\d+')
+COUNTS = re.compile(r'("\w*(?:[tT]okens|_count|_duration|TokenCount)": ?)\d+')
 
 
 @attrs.frozen

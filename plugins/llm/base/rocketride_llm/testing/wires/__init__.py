@@ -148,9 +148,9 @@ def unregister_wire(name: str) -> None:
 @cache
 def wires() -> Mapping[str, Wire]:
     """The protocols by name."""
-    from . import anthropic, ollama, openai
+    from . import anthropic, gemini, ollama, openai
 
-    ours: tuple[Wire, ...] = (openai.OpenAIWire(), ollama.OllamaWire(), anthropic.AnthropicWire())
+    ours: tuple[Wire, ...] = (openai.OpenAIWire(), ollama.OllamaWire(), anthropic.AnthropicWire(), gemini.GeminiWire())
     return {wire.name: wire for wire in ours if wire.name not in _added} | _added
 
 
