@@ -115,7 +115,7 @@ class GeminiWire:
     def failure(self, request: Request, fail: Fail) -> Answer:
         if fail.sort == "content_refused":  # no error of HTTP: a reply that has no candidates
             blocked = {"promptFeedback": {"blockReason": fail.code or "PROHIBITED_CONTENT"}, **self._head(request)}
-            return Answer(200, event(blocked), content_type=self.stream_type) if request.stream else Answer(200, blocked)
+            return Answer(200, event(blocked).decode(), content_type=self.stream_type) if request.stream else Answer(200, blocked)
         status, code, message = ERRORS[fail.sort]
         if fail.sort == "bad_key" and "x-goog-api-key" not in request.headers:
             status, code, message = BAD_TOKEN
@@ -129,8 +129,10 @@ class GeminiWire:
         return event(text)
 
     def midway(self, request: Request, fail: Fail) -> bytes:
-        body = fail.body if fail.body is not None else self.failure(request, fail).body
-        return body if isinstance(body, bytes) else event(body)
+        if fail.body is not None:
+            return event(fail.body)
+        body = self.failure(request, fail).body
+        return body.encode() if isinstance(body, str) else event(body)
 
     def other(self, request: Request) -> Answer:
         if request.operation == "count_tokens":

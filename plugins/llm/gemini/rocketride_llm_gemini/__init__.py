@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: MIT
+"""rocketride_llm_gemini: Google's Gemini models as a node of rocketride-core pipelines."""
+
+from .node import Gemini, GeminiConfig
+from .profiles import MODELS, Model
+
+__all__ = ["MODELS", "Gemini", "GeminiConfig", "Model"]
