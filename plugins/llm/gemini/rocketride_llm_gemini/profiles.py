@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import attrs
@@ -71,7 +71,7 @@ MODELS = {
 CUSTOM = 1_114_112
 
 
-def profiles(ids: Iterator[str] | list[str] | None = None, prefix: str = "models/", **more: Any) -> Iterator[Profile]:
+def profiles(ids: Iterable[str] | None = None, prefix: str = "models/", **more: Any) -> Iterator[Profile]:
     """The profiles of these models, and `custom`.
 
     Parameters:

@@ -72,14 +72,14 @@ class Reading:
         feedback = part.get("promptFeedback") or {}
         if feedback.get("blockReason"):
             self._begun, self._blocked = True, str(feedback["blockReason"])
-            self._why = str(feedback.get("blockReasonMessage") or self._blocked)
+            self._why = _why(self._blocked, feedback.get("blockReasonMessage"))
         for candidate in (part.get("candidates") or [])[:1]:
             self._begun = True
             for piece in (candidate.get("content") or {}).get("parts") or ():
                 self._piece(piece)
             if candidate.get("finishReason"):
                 self._reason = str(candidate["finishReason"])
-                self._why = str(candidate.get("finishMessage") or self._reason)
+                self._why = _why(self._reason, candidate.get("finishMessage"))
 
     def _piece(self, piece: Mapping[str, Any]) -> None:
         if piece.get("functionCall") is not None:
@@ -132,3 +132,8 @@ class Reading:
             return None
         asked, answered, thought, tools, cached = (self._counts.get(name, 0) for name in COUNTS)
         return Usage(asked + tools, answered + thought, cached)
+
+
+def _why(reason: str, message: Any) -> str:
+    """The client leaves the message out of streams."""
+    return f"{reason}: {message}" if message else reason
