@@ -32,6 +32,7 @@ class Context:
 
     def __init__(self, pipe: PipeFile, component: Component, cls: type[Node[Any]], find: Finder, problems: list[Problem]) -> None:
         self.pipe, self._component, self._cls, self._find, self._problems = pipe, component, cls, find, problems
+        self.warned: Sequence[Problem] = ()  # of the component's own config; the compiler tells them of one that stays
 
     def config(self, cls: type[C], /) -> C:
         at = f"{self._component.at}.config"
@@ -43,6 +44,10 @@ class Context:
             if cls is not self._cls.config_class:
                 self._problems.extend(attrs.evolve(p, component=self._component.id) for p in (*resolved.problems, *problems))
             raise Refused
+        if cls is self._cls.config_class:
+            self.warned = [
+                attrs.evolve(p, component=self._component.id, file=self.pipe.file) for p in (*resolved.problems, *problems)
+            ]
         return made
 
     def spec(self, provider: str, /) -> NodeSpec:
@@ -133,6 +138,8 @@ class _Expander:
             hint = "it returns a list of Component, or None"
             self.problems.append(Problem(component.at, "expansion-failed", message, hint, component.id, file=self.pipe.file))
             return None
+        if answer is not None and all(c.id != component.id for c in answer):
+            self.problems.extend(context.warned)
         return answer
 
     def unique(self, components: Sequence[Component]) -> None:

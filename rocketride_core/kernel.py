@@ -14,6 +14,7 @@ import attrs
 from .bound import Bound, Settings
 from .compiler import Plan, compile_pipe
 from .errors import PipeError, Problem
+from .expansion import expand
 from .payloads import Arguments
 from .pipefile import PipeFile, inspect_pipe, link_problems
 from .pipeline import RunningPipeline
@@ -105,6 +106,20 @@ class Kernel:
                 at = f"{component.at}.config{'.' if problem.path and not problem.path.startswith(('[', '$')) else ''}{problem.path.lstrip('$.')}"
                 problems.append(attrs.evolve(problem, path=at, component=problem.component or component.id, file=plan.pipe.file))
         return _told(problems, variables)
+
+    def expand(self, pipe: str | Path | PipeFile) -> PipeFile:
+        """The file with what its components stand for in their places: `autopipe` as the chain that it is.
+
+        Variables stay as they are written, also inside of what is new.
+
+        Raises:
+            PipeError: the file cannot be read, or a component cannot be replaced.
+        """
+        read, problems = (pipe, []) if isinstance(pipe, PipeFile) else inspect_pipe(pipe)
+        expanded = expand(read, self.registry.find, self.hosts, problems)
+        if any(problem.severity == "error" for problem in problems):
+            raise PipeError(problems=problems)
+        return expanded
 
     def plan(self, pipe: str | Path | PipeFile, variables: Variables, source: str = "") -> tuple[Plan, list[Problem]]:
         """Read and compile; the plan runs only where no problem is an error."""

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ from rocketride_core import (
     Component,
     Expansion,
     Instance,
+    Kernel,
     LaneLink,
     Node,
     NodeSpec,
@@ -26,6 +28,7 @@ from rocketride_core import (
     on,
     setting,
 )
+from rocketride_core.cli import main
 
 Answer = Callable[[Component, Expansion], Sequence[Component] | None]
 
@@ -258,3 +261,41 @@ def test_a_source_that_is_replaced_stays_the_source() -> None:
     ) as p:
         assert p.source.id == "fresh"
         assert run(p, TEXT("x")).checked()[TEXT] == ["x>a"]
+
+
+def test_the_expanded_file_keeps_its_variables_and_can_be_written(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    """`check --expand` on a store whose config asks for an embedding node."""
+    pytest.importorskip("rocketride_store")
+    store = {
+        "embedding": {"provider": "embedding_transformer", "embedding_transformer": {"profile": "${ROCKETRIDE_WHICH:-miniAll}"}}
+    }
+    components = [
+        {"id": "chat_1", "provider": "chat", "config": {}},
+        {"id": "s", "provider": "store_memory", "config": store, "input": [{"lane": "questions", "from": "chat_1"}]},
+        {"id": "r", "provider": "response_documents", "config": {}, "input": [{"lane": "documents", "from": "s"}]},
+    ]
+    file = tmp_path / "a.pipe"
+    file.write_text(json.dumps({"pipeline": {"components": components, "note": 1}}))
+    assert main(["check", str(file), "--expand"]) == 0
+    out, err = capsys.readouterr()
+    assert err == f"{file}: ok\n"
+    written = json.loads(out)["pipeline"]
+    assert [one["id"] for one in written["components"]] == ["chat_1", "s", "s_embedding", "r"]
+    assert written["components"][2]["config"] == {"profile": "${ROCKETRIDE_WHICH:-miniAll}"}
+    assert written["note"] == 1
+    assert main(["check", str(file), "--save", str(tmp_path / "b.pipe")]) == 0
+    assert json.loads((tmp_path / "b.pipe").read_text())["pipeline"] == written
+    assert Kernel().expand(file).components[2].id == "s_embedding"
+
+
+def test_what_has_errors_is_not_expanded(tmp_path: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "a.pipe"
+    file.write_text('{"components": [{"id": "a", "provider": "nobody", "config": {}}]}')
+    assert main(["check", str(file), "--save", str(tmp_path / "b.pipe")]) == 2
+    assert "nobody" in capsys.readouterr().err
+    assert not (tmp_path / "b.pipe").exists()
+    assert main(["check", str(file), str(file / "x"), "--expand"]) == 2
+    assert main(["check", str(file), "--expand", "--json"]) == 2
+    file.write_text("{")
+    with pytest.raises(PipeError):
+        Kernel().expand(file)

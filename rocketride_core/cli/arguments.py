@@ -152,6 +152,12 @@ def _check(parser: argparse.ArgumentParser) -> None:
         help="text; one JSON object a line, one for each file; or SARIF 2.1.0 for code hosts",
     )
     parser.add_argument("--json", action="store_true", help="the same as --format json")
+    parser.add_argument(
+        "--expand",
+        action="store_true",
+        help="print the file with the components that others stand for; the report goes to standard error",
+    )
+    parser.add_argument("--save", metavar="FILE", help="write what --expand prints here")
     _pipe(parser)
 
 

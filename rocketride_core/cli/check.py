@@ -5,13 +5,18 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import attrs
 
 from .arguments import Usage
 from .overrides import apply, environment
 from .report import lines, missing
+
+if TYPE_CHECKING:
+    from rocketride_core.kernel import Kernel
 
 __all__ = ["execute", "files_of"]
 
@@ -23,6 +28,10 @@ def execute(args: argparse.Namespace) -> int:
 
     kernel = Kernel(env=environment(args.env))
     form = "json" if args.json else args.format
+    if args.expand or args.save:
+        if form != "text":
+            raise Usage(f"--expand and --save print a file; they do not go with --format {form}")
+        return _expand(kernel, args)
     bad, install = False, set[str]()
     told: dict[Path, list[Problem]] = {}
     for file in files_of(args.pipes):
@@ -51,6 +60,32 @@ def execute(args: argparse.Namespace) -> int:
     elif install and form == "text":
         print(f"\nTo install what is missing:\n  pip install {' '.join(sorted(install))}")
     return 2 if bad else 0
+
+
+def _expand(kernel: Kernel, args: argparse.Namespace) -> int:
+    """The file with its components expanded, where nothing is wrong with it; the report otherwise, and what is only warned of."""
+    from rocketride_core.pipefile import dump_pipe, inspect_pipe
+
+    if len(files := files_of(args.pipes)) != 1:
+        raise Usage(f"--expand takes one file, not {len(files)}")
+    pipe, problems = inspect_pipe(files[0])
+    if args.set:
+        pipe = apply(pipe, args.set)
+    if pipe.components or not problems:
+        checked = kernel.check(pipe, probe=args.probe, source=args.source)
+        problems = [*problems, *(p for p in checked if p not in problems)]
+    print("\n".join(lines(problems, str(files[0]), strict=args.strict)), file=sys.stderr)
+    if any(args.strict or p.severity == "error" for p in problems):
+        return 2
+    text = dump_pipe(kernel.expand(pipe))
+    if not args.save:
+        print(text, end="")
+        return 0
+    try:
+        Path(args.save).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise Usage(f"{args.save}: {error.strerror or error}") from error
+    return 0
 
 
 def files_of(names: list[str]) -> list[Path]:
