@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, TypeVar
 
 from rocketride_llm import LLMError, Reply, Request
 from rocketride_llm_gemini.backend import GenerateContent
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from google.genai import Client
 
 __all__ = ["VertexBackend"]
+
+R = TypeVar("R")
 
 
 class VertexBackend(GenerateContent):
@@ -29,20 +31,25 @@ class VertexBackend(GenerateContent):
         super().__init__(client, http, model)
         self._tokens = tokens
 
-    @property
-    def token(self) -> str:
-        """The access token in use; "" for none."""
-        return self._tokens.token if self._tokens else ""
-
     async def chat(self, request: Request, on_text: Callable[[str], None] | None, /) -> Reply:
-        if self._tokens:
-            await self._tokens.ready()
-        return await super().chat(request, on_text)
+        return await self._with_token(lambda: super(VertexBackend, self).chat(request, on_text))
 
     async def describe(self) -> None:
-        if self._tokens:
-            await self._tokens.ready()
-        await super().describe()
+        await self._with_token(super().describe)
+
+    async def _with_token(self, work: Callable[[], Awaitable[R]]) -> R:
+        if self._tokens is None:
+            return await work()
+        await self._tokens.ready()
+        try:
+            return await work()
+        except Exception as error:
+            # The base knows a token that was given, and not one that has come since.
+            found, token = self.explain(error), self._tokens.token
+            if found is None or token not in str(error):
+                raise
+            found.detail = found.detail.replace(token, "***")
+            raise found from None
 
     def explain(self, error: Exception, /) -> LLMError | None:
         found = super().explain(error)

@@ -3,14 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import ClassVar
 
 import attrs
 
 from rocketride_core import NodeSpec, Secret, setting
 from rocketride_llm import Backend, CloudConfig, LLMError, LLMNode
-from rocketride_llm.asking import Asking
 from rocketride_llm_gemini import profiles
 
 __all__ = ["Vertex", "VertexConfig"]
@@ -107,11 +105,6 @@ class Vertex(LLMNode[VertexConfig]):
         tokens = Tokens(http, service, self.secret)
         client = client_for(http, config.address, vertexai=True, credentials=tokens.credentials, **place)
         return VertexBackend(client, http, model, tokens)
-
-    def asking(self, backend: Backend, on_retry: Callable[[LLMError, float], None] = lambda error, seconds: None) -> Asking:
-        asking = super().asking(backend, on_retry)
-        token = backend.token  # type: ignore[attr-defined]
-        return attrs.evolve(asking, hide=[*asking.hide, token]) if token else asking
 
     async def probe(self, backend: Backend) -> None:
         """Asks for the model's description, which costs nothing."""
