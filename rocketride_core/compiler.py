@@ -179,7 +179,7 @@ class _Compiler:
         found = list(resolved.problems)
         made: Any = None
         if cls.config_class is not None:
-            made, wrong = build(cls.config_class, resolved.values, at=resolved.at, paths=resolved.paths)
+            made, wrong = build(cls.config_class, resolved.values, at=resolved.at, paths=resolved.paths, preset=resolved.preset)
             found.extend(wrong)
             self.variables.hide_secrets(made)
         self.problems.extend(attrs.evolve(p, component=component.id) for p in found)

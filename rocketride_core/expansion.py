@@ -37,7 +37,7 @@ class Context:
     def config(self, cls: type[C], /) -> C:
         at = f"{self._component.at}.config"
         resolved = resolve(self._cls.spec, self._component.config, at, keys=keys_of(cls), aliases=aliases_of(cls))
-        made, problems = build(cls, resolved.values, at=resolved.at, paths=resolved.paths)
+        made, problems = build(cls, resolved.values, at=resolved.at, paths=resolved.paths, preset=resolved.preset)
         if (
             made is None
         ):  # the compiler reports the problems of the component's own class; those of another class are only known here

@@ -49,6 +49,7 @@ class Resolved:
         problems: `unknown-profile`, `invalid-value`; warnings `deprecated-profile`, `misnamed-block`.
         profile: the profile that applies, "" where the node has none.
         at: JSON path of where a missing setting belongs.
+        preset: keys whose values are the profile's alone.
     """
 
     values: Arguments = attrs.field(repr=False)
@@ -57,6 +58,7 @@ class Resolved:
     profile: str = ""
     at: str = "$"
     taken: frozenset[str] = attrs.field(default=frozenset(), repr=False)
+    preset: frozenset[str] = attrs.field(default=frozenset(), repr=False)
 
     def uses(self, path: str) -> bool:
         """Whether the value at that JSON path takes effect: false in left-over blocks and for what is overridden."""
@@ -110,6 +112,8 @@ class _Resolver:
         profile = self.chosen
         blocks = [at for _, at in layers if at == child(self.path, profile.id if profile else "default")]
         base = blocks[0] if blocks else self.path
+        written = {key for layer, _ in layers for key, value in layer.items() if value is not None}
+        preset = frozenset(profile.values).difference(written) if profile is not None else frozenset[str]()
         if profile is not None:
             layers.append((profile.values, base))
             if profile.deprecated:
@@ -126,7 +130,7 @@ class _Resolver:
         paths: dict[str, str] = {key: at for key, (_, at) in tree.items()}
         taken: set[str] = set()
         values = {key: _flat(value, at, paths, taken) for key, (value, at) in tree.items()}
-        return Resolved(values, paths, tuple(self.problems), profile.id if profile else "", base, frozenset(taken))
+        return Resolved(values, paths, tuple(self.problems), profile.id if profile else "", base, frozenset(taken), preset)
 
     def named(self) -> str:
         """The profile that the file names, and sets `chosen`; "" where it names none, or none that can be used."""

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import typing
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeGuard, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -92,6 +92,7 @@ def build(
     *,
     at: str = "$",
     paths: Mapping[str, str] | None = None,
+    preset: Collection[str] = (),
     component: str = "",
     file: str = "",
 ) -> tuple[C | None, list[Problem]]:
@@ -105,6 +106,7 @@ def build(
         values: by key, as `profiles.resolve` gives them.
         at: JSON path of where a missing value belongs (`Resolved.at`).
         paths: key -> JSON path of its value (`Resolved.paths`).
+        preset: keys that nobody wrote (`Resolved.preset`): another one may be one of them, misspelt.
         component, file: for the problems.
 
     Problems: `invalid-value`, `missing-value`; warning `unknown-key`, only where a key looks like a misspelt one,
@@ -112,7 +114,7 @@ def build(
     """
     if not _real(cls):
         return None, []
-    builder = _Builder(paths or {}, component, file)
+    builder = _Builder(paths or {}, frozenset(preset), component, file)
     made = builder.object(cls, values, at, top=True)
     return (None if made is BAD else made), builder.problems
 
@@ -139,7 +141,8 @@ def _tells(message: str, secrets: Iterable[Any]) -> bool:
 
 
 class _Builder:
-    def __init__(self, paths: Mapping[str, str], component: str, file: str) -> None:
+    def __init__(self, paths: Mapping[str, str], preset: Collection[str], component: str, file: str) -> None:
+        self.preset = preset
         self.paths, self.component, self.file = paths, component, file
         self.problems: list[Problem] = []
         self.converter = Converter(self.invalid, self.object, paths, self.problems)
@@ -199,8 +202,9 @@ class _Builder:
 
     def unknown(self, fields: Iterable[Field], values: Mapping[str, Any], at: str, top: bool) -> None:
         known = {key for field in fields for key in field.keys}
-        # A key that is set already is not what somebody meant with another one.
-        free = {key for field in fields if not any(k in values for k in field.keys) for key in field.keys}
+        # A key that is written already is not what somebody meant with another one.
+        written = values.keys() - self.preset if top else values.keys()
+        free = {key for field in fields if written.isdisjoint(field.keys) for key in field.keys}
         strange = [key for key in values if not (key in known or (top and key in BOOKKEEPING))]
         for key in strange[:GUESSED]:
             likely = _misspelt(key, free)
@@ -261,7 +265,7 @@ def _is_number(kind: Any) -> bool:
 
 
 def _check(value: Any, field: Field) -> list[str]:
-    builder = _Builder({}, "", "")
+    builder = _Builder({}, (), "", "")
     made = builder.converter.convert(value, field.kind, "$", hidden=field.secret)
     if made is not BAD:
         builder.converter.constrain(made, field.setting, "$", hidden=field.secret)

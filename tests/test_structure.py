@@ -461,3 +461,20 @@ def test_metadata_of_settings() -> None:
     assert (fields["api_key"].keys, fields["api_key"].secret, fields["api_key"].required) == (("apikey",), True, True)
     assert fields["private"].keys == ("_private",)
     assert setting_of(attrs.fields(Store).plain).key == "plain"
+
+
+def test_a_misspelt_key_is_told_though_the_profile_has_a_value_for_the_right_one() -> None:
+    @attrs.frozen(kw_only=True)
+    class Config:
+        collection: str = setting("A")
+
+    spec = NodeSpec("store", title="Store", profiles=[Profile("local", {"collection": "B"})])
+    for config, told in [
+        ({"profile": "local", "local": {"colection": "C"}}, True),
+        ({"colection": "C"}, True),
+        ({"profile": "local", "local": {"collection": "D", "colection": "C"}}, False),
+    ]:
+        resolved = resolve(spec, config, keys=keys_of(Config))
+        made, problems = build(Config, resolved.values, preset=resolved.preset)
+        assert made is not None
+        assert [p.hint for p in problems] == (["did you mean 'collection'?"] if told else []), config
