@@ -46,7 +46,7 @@ class VertexBackend(GenerateContent):
         except Exception as error:
             # The base knows a token that was given, and not one that has come since.
             found, token = self.explain(error), self._tokens.token
-            if found is None or token not in str(error):
+            if found is None or not token or token not in str(error):
                 raise
             found.detail = found.detail.replace(token, "***")
             raise found from None

@@ -120,6 +120,8 @@ class Tokens:
             body = answer.json()
             if answer.status_code == 200:
                 token, seconds = str(body["access_token"]), float(body.get("expires_in", LIFE))
+                if not token:
+                    raise ValueError
         except (ValueError, LookupError, TypeError, AttributeError):
             body = {}
             if answer.status_code == 200:

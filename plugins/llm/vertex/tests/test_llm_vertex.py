@@ -194,6 +194,7 @@ def test_a_token_that_ends_soon_and_one_that_was_refused_are_fetched_anew(tokens
         ((400, [1]), "authentication", "gave no token"),
         ((200, {"token": 5}), "bad-reply", "sent no token"),
         ((200, "<html>"), "bad-reply", "sent no token"),
+        ((200, {"access_token": ""}), "bad-reply", "sent no token"),
         ((200, {"access_token": "t", "expires_in": "soon"}), "bad-reply", "sent no token"),
     ],
 )
