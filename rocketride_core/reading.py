@@ -109,9 +109,10 @@ def read_text(text: str, file: str = "") -> tuple[Any, list[Problem]]:
             value = _loads(text, repeated)
     except json.JSONDecodeError as error:
         # How deep a parser goes before it gives up differs among Pythons; what is too deep is so in all of them.
-        if not 0 < _too_deep(text) < error.pos:
+        deep = _too_deep(text[: error.pos])
+        if not deep:
             return None, [_explain(error, text, file)]
-        return None, [_bad(text, _too_deep(text), f"nested deeper than {DEPTH} levels", file)]
+        return None, [_bad(text, deep, f"nested deeper than {DEPTH} levels", file)]
     except RecursionError:
         return None, [_bad(text, _too_deep(text), f"nested deeper than {DEPTH} levels", file)]
     except ValueError:
@@ -140,6 +141,9 @@ def _finite(digits: str) -> float:
     return value if abs(value) != float("inf") else _refuse(digits)
 
 
+_WORDS = {"true", "false", "null", "NaN", "Infinity"}
+
+
 def _cleaned(text: str) -> str:
     """The text with blanks for comments and trailing commas: every other character keeps its line and column."""
     out: list[str] = []
@@ -161,6 +165,8 @@ def _cleaned(text: str) -> str:
             comma = -1 if before in {"", ",", "{", "[", ":"} else len(out) - 1
             before = ","
         else:
+            if found[0].isalpha() and found not in _WORDS:
+                break  # the same: nothing is wrong earlier
             if found in {"}", "]"} and comma >= 0:
                 out[comma] = " "
             comma = -1

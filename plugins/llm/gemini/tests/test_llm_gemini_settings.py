@@ -101,6 +101,20 @@ def test_googles_own_address(variables: dict[str, str], monkeypatch: pytest.Monk
     assert (options.base_url, options.api_version) == ("https://generativelanguage.googleapis.com", "v1beta")
 
 
+@pytest.mark.parametrize("installed", [True, False])
+def test_the_variable_that_names_an_http_client(installed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("httpx")
+    monkeypatch.setenv("GOOGLE_GENAI_HTTP_CLIENT", "httpx")
+    with ScriptedServer([Say("Yes.")], key=KEY) as server:
+        config = {"apikey": KEY, "base_url": server.url}
+        if installed:
+            assert ask(config)["answers"] == [Answer("Yes.")]
+            return
+        monkeypatch.setattr("google.genai._api_client.httpx", None)
+        with pytest.raises(RunError, match="cannot use what GOOGLE_GENAI_HTTP_CLIENT names; unset that variable"):
+            ask(config)
+
+
 def test_a_server_that_has_no_such_model_fails_the_probe() -> None:
     from rocketride_llm.testing import Rule, model_not_found
 
