@@ -54,6 +54,20 @@ class Pending:
     size: int = 0
     numbers: dict[str, Numbers] = attrs.field(factory=dict)
 
+    def chunk(self, document: Document, entry: Entry) -> Document:
+        """A document of this entry as the store keeps it: with what every chunk's metadata has, and a number of its object."""
+        metadata: dict[str, Any] = {"parent": entry.path, "isDeleted": False, "isTable": False, "tableId": 0, **document.metadata}
+        id = metadata["objectId"] = str(metadata.get("objectId") or entry.object_id)
+        numbers = self.numbers.get(id)
+        if numbers is None:
+            if "\x00" in id or not _encodes(id):
+                raise ValueError(f"a document's 'objectId' has a NUL or half of a surrogate pair: {id!r}")
+            numbers = self.numbers[id] = Numbers()
+        metadata["chunkId"] = numbers.give(metadata.get("chunkId"))
+        return Document(  # `attrs.evolve` takes five times as long
+            _storable(document.text), metadata, document.embedding, document.embedding_model, document.score, document.kind
+        )
+
 
 @attrs.frozen(kw_only=True)
 class Writer:
@@ -77,9 +91,9 @@ class Writer:
 
     def add(self, documents: Sequence[Document]) -> None:
         """Take documents, and write whatever fills a batch."""
-        pending = self.pending
+        pending, entry = self.pending, self.instance.entry
         for document in self._embedded(documents):
-            chunk = self._chunk(document)
+            chunk = pending.chunk(document, entry)
             try:
                 size = _bytes(chunk)
             except UnicodeEncodeError:  # a file's name that is not UTF-8, for one
@@ -131,19 +145,6 @@ class Writer:
             for document in documents
         ]
 
-    def _chunk(self, document: Document) -> Document:
-        entry: Entry = self.instance.entry
-        metadata: dict[str, Any] = {"parent": entry.path, "isDeleted": False, "isTable": False, "tableId": 0} | dict(
-            document.metadata
-        )
-        id = metadata["objectId"] = str(metadata.get("objectId") or entry.object_id)
-        if "\x00" in id or not _encodes(id):
-            raise ValueError(f"a document's 'objectId' has a NUL or half of a surrogate pair: {id!r}")
-        metadata["chunkId"] = self.pending.numbers.setdefault(id, Numbers()).give(metadata.get("chunkId"))
-        return Document(  # `attrs.evolve` takes five times as long
-            _storable(document.text), metadata, document.embedding, document.embedding_model, document.score, document.kind
-        )
-
 
 def _storable(text: str) -> str:
     """The text without what databases refuse: NUL characters, and halves of surrogate pairs, both of which parsers produce."""
@@ -172,12 +173,18 @@ def _whole(value: Any) -> Any:
 
 
 def _bytes(document: Document) -> int:
-    size = 0 if document.embedding is None else document.embedding.nbytes
-    text = document.text
-    size += len(text) if text.isascii() else len(text.encode())
-    for key, value in document.metadata.items():
-        size += len(key) + (12 if type(value) in _PLAIN else 4 + _weight(value))
-    return size
+    embedding, text = document.embedding, document.text
+    metadata: Mapping[str, Any] = document.metadata
+    size = len(text) if text.isascii() else len(text.encode())
+    if embedding is not None:
+        size += embedding.nbytes
+    for value in metadata.values():
+        kind = type(value)
+        if kind is str:
+            size += len(value) if value.isascii() else len(value.encode())
+        elif kind not in _PLAIN:
+            size += _weight(value)
+    return size + sum(map(len, metadata)) + 12 * len(metadata)
 
 
 _PLAIN = (int, bool, float, type(None))

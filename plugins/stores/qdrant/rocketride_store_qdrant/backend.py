@@ -25,7 +25,7 @@ from rocketride_store import (
 )
 
 from .opening import explain
-from .points import CONTROL, FIELDS, FOLDER_INDEXES, INDEXES, control, document, filtered, parts, words
+from .points import CONTROL, FIELDS, FOLDER_INDEXES, INDEXES, control, document, filtered, parts, plain, words
 
 __all__ = ["OLDEST", "QdrantStore"]
 
@@ -106,7 +106,8 @@ class QdrantStore(VectorStore):
         return self._known()
 
     def upsert(self, documents: Sequence[Document], /) -> None:
-        for part in parts(documents):
+        # In this process no request is too large.
+        for part in [[plain(one) for one in documents]] if self._kind == "folder" else parts(documents):
             self._confirmed(self._client.upsert(self._name, points=part, wait=True))
 
     def search(self, vector: memoryview, where: Where, limit: int, /, *, least: float = 0.0) -> Sequence[Document]:

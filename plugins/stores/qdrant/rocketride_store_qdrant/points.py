@@ -12,15 +12,29 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
+import attrs
 from qdrant_client import models
 
 from rocketride_core import Document
 from rocketride_store import Condition, Where, chunk_uuid
 
-__all__ = ["CONTROL", "FIELDS", "FOLDER_INDEXES", "INDEXES", "control", "document", "filtered", "parts", "point", "words"]
+__all__ = [
+    "CONTROL",
+    "FIELDS",
+    "FOLDER_INDEXES",
+    "INDEXES",
+    "control",
+    "document",
+    "filtered",
+    "parts",
+    "plain",
+    "point",
+    "words",
+]
 
 FIELDS: Final = ["content", "meta", "rocketride"]
 _BIGGEST: Final = 2**63
+_HELD: Final = (str, bool, type(None))
 _DEEPEST: Final = 100  # Qdrant writes deeper ones and cannot read them again: its JSON ends at 128 levels
 # A server takes 32 MiB in one request as it comes; half of that leaves room where this counts too little.
 _REQUEST: Final = 16 << 20
@@ -67,21 +81,33 @@ def control(dimension: int, model: str) -> models.PointStruct:
     return models.PointStruct(id=id, vector=[0.0] * dimension, payload={"content": "", "meta": meta})
 
 
-def point(given: Document) -> models.PointStruct:
+@attrs.frozen
+class Plain:
+    """A point as the engine in this process takes it: no model of the client's, and the vector as it lies in memory."""
+
+    id: str
+    vector: Any
+    payload: Mapping[str, Any]
+
+
+def plain(given: Document) -> Plain:
     """The point of a chunk with its embedding."""
-    odd = {key: value for key, value in given.metadata.items() if not _held(value)}
-    payload: dict[str, Any] = {
-        "content": given.text,
-        "meta": {key: value for key, value in given.metadata.items() if key not in odd},
-    }
-    beside = {"kind": given.kind} if given.kind != "Document" else {}
-    if odd:
-        beside["json"] = json.dumps(odd, ensure_ascii=False)
-    if beside:
+    metadata = dict(given.metadata)
+    odd = {key: metadata.pop(key) for key, value in given.metadata.items() if type(value) not in _HELD and not _held(value)}
+    payload: dict[str, Any] = {"content": given.text, "meta": metadata}
+    if odd or given.kind != "Document":
+        beside = {"kind": given.kind} if given.kind != "Document" else {}
+        if odd:
+            beside["json"] = json.dumps(odd, ensure_ascii=False)
         payload["rocketride"] = beside
-    vector = [] if given.embedding is None else given.embedding.tolist()
+    return Plain(chunk_uuid(given), given.embedding or [], payload)
+
+
+def point(given: Document) -> models.PointStruct:
+    """The same for a server."""
+    told = plain(given)
     # Not validated: a vector's numbers are checked one by one otherwise, which takes longer than to send them.
-    return models.PointStruct.model_construct(id=chunk_uuid(given), vector=vector, payload=payload)
+    return models.PointStruct.model_construct(id=told.id, vector=list(told.vector), payload=told.payload)
 
 
 def document(payload: Mapping[str, Any] | None, score: float | None = None) -> Document:
