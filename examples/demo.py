@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Indexes examples/documents with index.pipe, then asks ask.pipe three questions: `make demo`.
+"""Indexes examples/documents with autopipe.pipe, then asks ask.pipe three questions: `make demo`.
 
-From a shell, the same: rocketride-core run examples/index.pipe examples/documents
+From a shell, the same: rocketride-core run examples/autopipe.pipe examples/documents
                         rocketride-core run examples/ask.pipe --question "Who founded the observatory?"
 
 The index lies in .rocketride/demo under the working directory, or where ROCKETRIDE_DEMO_STORE says.
@@ -30,13 +30,13 @@ def files(folder: Path) -> Iterator[tuple[Entry, list[Packet]]]:
 
 
 def index(kernel: Kernel, folder: Path) -> list[str]:
-    """Send all files of a folder through index.pipe.
+    """Send all files of a folder through autopipe.pipe.
 
     Returns:
         The names of those that failed; the others are indexed all the same.
     """
     failed = []
-    with kernel.load(HERE / "index.pipe") as pipeline:
+    with kernel.load(HERE / "autopipe.pipe") as pipeline:
         for result in pipeline.map(files(folder)):
             print(f"  {result.entry.name}: {result.error or 'indexed'}")
             if result.error:

@@ -178,6 +178,16 @@ def test_two_files_of_one_name_are_two_documents(small: Place) -> None:
     assert [d.metadata["parent"] for d in small.passages()] == ["documents/bread.md", "documents/more/bread.md"]
 
 
+def test_autopipe_is_the_same_chain() -> None:
+    """What `make demo` indexes with, but for the ids."""
+    kernel = Kernel()
+    made, written = kernel.expand(EXAMPLES / "autopipe.pipe"), kernel.expand(EXAMPLES / "index.pipe")
+    names = dict(zip([one.id for one in written.components], [one.id for one in made.components], strict=True))
+    assert [(one.provider, one.config, [(link.lane, link.source) for link in one.input]) for one in made.components] == [
+        (one.provider, one.config, [(link.lane, names[link.source]) for link in one.input]) for one in written.components
+    ]
+
+
 # ---- one that fails
 
 
