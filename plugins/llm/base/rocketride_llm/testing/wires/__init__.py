@@ -148,9 +148,15 @@ def unregister_wire(name: str) -> None:
 @cache
 def wires() -> Mapping[str, Wire]:
     """The protocols by name."""
-    from . import anthropic, gemini, ollama, openai
+    from . import anthropic, bedrock, gemini, ollama, openai
 
-    ours: tuple[Wire, ...] = (openai.OpenAIWire(), ollama.OllamaWire(), anthropic.AnthropicWire(), gemini.GeminiWire())
+    ours: tuple[Wire, ...] = (
+        openai.OpenAIWire(),
+        ollama.OllamaWire(),
+        anthropic.AnthropicWire(),
+        gemini.GeminiWire(),
+        bedrock.BedrockWire(),
+    )
     return {wire.name: wire for wire in ours if wire.name not in _added} | _added
 
 
