@@ -5,7 +5,7 @@ To write a store: a config class on `StoreConfig`, a class with the methods of `
 `connect` returns it. `rocketride_store.testing.StoreSuite` says whether it behaves as the others do.
 """
 
-from .backend import Capabilities, Collection, Server, VectorStore, chunk_id, chunk_key, chunk_uuid
+from .backend import Capabilities, Collection, Server, VectorStore, chunk_id, chunk_key, chunk_uuid, ranked
 from .config import StoreConfig
 from .errors import StoreError, by_status, transport
 from .filters import Condition, Request, Where
@@ -40,6 +40,7 @@ __all__ = [
     "chunk_uuid",
     "flat",
     "from_flat",
+    "ranked",
     "raw_threshold",
     "similarities",
     "similarity",

@@ -7,7 +7,7 @@ import functools
 import hashlib
 import uuid
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 import attrs
@@ -18,7 +18,7 @@ from .errors import StoreError, transport
 from .filters import Where
 from .scores import METRICS
 
-__all__ = ["Capabilities", "Collection", "Server", "VectorStore", "chunk_id", "chunk_key", "chunk_uuid"]
+__all__ = ["Capabilities", "Collection", "Server", "VectorStore", "chunk_id", "chunk_key", "chunk_uuid", "ranked"]
 
 _CHUNKS: Final = uuid.UUID("6f0cf2c6-33c5-5c6e-9b3a-0e6f1d2a7b54").bytes
 
@@ -142,12 +142,12 @@ class VectorStore(Protocol):
 
     @abstractmethod
     def delete(self, ids: Sequence[str], /) -> None:
-        """Remove these chunks for good; ids that are not there are no error, an empty list touches nothing."""
+        """Remove these chunks for good, at most 500; ids that are not there are no error, an empty list touches nothing."""
         ...
 
     @abstractmethod
     def mark(self, ids: Sequence[str], deleted: bool, /) -> None:
-        """Set `isDeleted` of these chunks and leave everything else of them as it is; an empty list touches nothing."""
+        """Set `isDeleted` of these chunks, at most 500, and leave everything else of them as it is; an empty list touches nothing."""
         ...
 
     def ids(self, where: Where, /) -> Sequence[str]:
@@ -161,6 +161,11 @@ class VectorStore(Protocol):
     def close(self) -> None:
         """Close the client; called once."""
         return  # a Protocol's method with a body is inherited
+
+
+def ranked(documents: Iterable[Document], limit: int | None = None) -> list[Document]:
+    """The best `limit` by their score; of equal ones those first whose object and number come first, so that all stores agree."""
+    return sorted(documents, key=lambda document: (-(document.score or 0.0), chunk_key(document)))[:limit]
 
 
 def chunk_key(document: Document) -> tuple[str, int]:

@@ -58,3 +58,7 @@ class AsWritten:
 
     collection: Any = setting(None)
     embedding: Any = setting(None)
+    mode: Any = setting(None)
+    host: Any = setting(None)
+    port: Any = setting(None)
+    apikey: Any = setting(None)

@@ -6,8 +6,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from contextlib import closing
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 import attrs
 
@@ -43,7 +44,7 @@ from .patience import Patience, Patient
 from .probing import Findings, checked_version, probe, unmade
 from .results import with_documents
 from .tools import Deleted, Searched, SearchFilter, ToolDocument, Upserted, delete, search, upsert
-from .wiring import bad_name, with_embedding
+from .wiring import bad_name, open_key, with_embedding
 from .writing import OBJECTS, Pending, Writer, batched
 
 __all__ = ["StoreNode"]
@@ -64,6 +65,7 @@ class StoreNode(Node[S]):
     an object that fails keeps its old chunks beside the new ones until it is stored again.
     """
 
+    library: ClassVar[str] = ""  # the module that imports the client
     backend: Patient
     keeper: Keeper
 
@@ -93,6 +95,15 @@ class StoreNode(Node[S]):
         """What a collection may be called, where this name breaks the rule; "" where it does not."""
         return "" if name else "at least one character"
 
+    @classmethod
+    def in_the_open(cls, mode: Any, host: str, port: int) -> bool:  # noqa: ARG003 - for who has servers
+        """Whether others can read what is sent to this server: it is not encrypted, and leaves this machine.
+
+        Raises:
+            ValueError: the host is no host.
+        """
+        return False
+
     def mark_deleted(self, object_ids: Sequence[str]) -> int:
         """Hide objects from every question that does not ask for `isDeleted`; the number of their chunks. Nothing is removed."""
         return self._mark(object_ids, True)
@@ -116,6 +127,8 @@ class StoreNode(Node[S]):
 
     def prepare(self) -> None:
         """Import the client. It may take seconds, which are not the server's fault: a probe does it before it looks at the clock."""
+        if self.library:
+            import_module(self.library)
 
     def patience(self) -> Patience:
         """How the database is asked: retries and their limits from the config, names and secrets for messages."""
@@ -136,10 +149,12 @@ class StoreNode(Node[S]):
     @classmethod
     @hookimpl
     def expand_component(cls, component: Component, context: Expansion) -> Sequence[Component] | None:
-        """Adds the node of the block `embedding`; a bad collection name is a problem of the file, before anything connects."""
-        # Two values alone: what else is wrong with the config must not hide this.
+        """Adds the node of the block `embedding`; says what is wrong with the collection's name, or open about its key, before
+        anything connects."""
+        # A few values alone: what else is wrong with the config must not hide this.
         written = context.config(AsWritten)
         bad_name(component, context, cls.spec.title, cls.name_rule, written.collection)
+        open_key(component, context, written, cls.in_the_open)
         return with_embedding(component, context, written.embedding)
 
     @hookimpl

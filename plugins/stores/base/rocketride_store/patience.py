@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+import functools
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeVar
 
 import attrs
@@ -19,6 +20,7 @@ __all__ = ["Patience", "Patient"]
 
 R = TypeVar("R")
 LONGEST_WAIT = 30.0  # seconds between two attempts, where the server does not ask for more
+IDS = 500  # that are removed or marked in one call of a backend
 SLICE = 0.05  # seconds after which a wait looks whether the entry is still wanted
 
 
@@ -199,12 +201,12 @@ class Patient(VectorStore):
         return self._do(lambda: self._backend.ids(where))
 
     def delete(self, ids: Sequence[str], /) -> None:
-        if ids:
-            self._do(lambda: self._backend.delete(ids))
+        for part in _parts(ids):
+            self._do(functools.partial(self._backend.delete, part))
 
     def mark(self, ids: Sequence[str], deleted: bool, /) -> None:
-        if ids:
-            self._do(lambda: self._backend.mark(ids, deleted))
+        for part in _parts(ids):
+            self._do(functools.partial(self._backend.mark, part, deleted))
 
     def _fits(self, results: int) -> None:
         largest = self.capabilities.largest
@@ -214,3 +216,7 @@ class Patient(VectorStore):
             )
             told.detail = f"offset and limit of the question's filter make {results}"
             raise self._patience.placed(told)
+
+
+def _parts(ids: Sequence[str]) -> Iterator[Sequence[str]]:
+    return (ids[start : start + IDS] for start in range(0, len(ids), IDS))

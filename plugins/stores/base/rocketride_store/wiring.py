@@ -4,10 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from rocketride_core import EMBEDDING, Component, ControlLink, Expansion
 
-__all__ = ["bad_name", "with_embedding"]
+from .config import AsWritten
+
+__all__ = ["bad_name", "open_key", "with_embedding"]
 
 
 def bad_name(component: Component, context: Expansion, title: str, rule: Callable[[str], str], name: object) -> None:
@@ -16,6 +19,24 @@ def bad_name(component: Component, context: Expansion, title: str, rule: Callabl
     if broken:
         message = f"the collection's name is not one that {title} takes"
         context.problem("invalid-value", message, path=_place(component, "collection"), hint=f"it takes {broken}")
+
+
+def open_key(component: Component, context: Expansion, written: AsWritten, in_the_open: Callable[[Any, str, int], bool]) -> None:
+    """Warns of an API key that can be read on its way to the server; a host that cannot be read is told of when it is loaded."""
+    host, port = written.host, written.port
+    if not written.apikey or not isinstance(host, str) or not isinstance(port, int):
+        return
+    try:
+        told = in_the_open(written.mode, host, port)
+    except ValueError:
+        return
+    if told:
+        context.problem(
+            "unencrypted-key",
+            f"the API key is sent unencrypted to {host}",
+            hint="write https:// in front of the host where its server can do that",
+            severity="warning",
+        )
 
 
 def with_embedding(component: Component, context: Expansion, written: object) -> Sequence[Component] | None:

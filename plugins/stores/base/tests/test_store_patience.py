@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 
 import pytest
@@ -233,3 +233,33 @@ def test_a_raw_threshold_never_cuts_what_the_base_keeps(metric: str, least: floa
     assert abs(similarity(metric, max(raw, 0.0) if metric == "l2" else raw) - least) < 1e-5
     with pytest.raises(ValueError, match="manhattan"):
         raw_threshold("manhattan", 0.5)
+
+
+def test_many_ids_are_sent_in_parts_and_only_the_part_that_failed_again() -> None:
+    class Counting(InMemory):
+        def __init__(self) -> None:
+            super().__init__("c")
+            self.asked: list[tuple[str, int, str]] = []
+
+        def delete(self, ids: Sequence[str], /) -> None:
+            self.asked.append(("delete", len(ids), ids[0]))
+            if len(self.asked) == 2:
+                raise ConnectionResetError
+
+        def mark(self, ids: Sequence[str], deleted: bool, /) -> None:
+            self.asked.append((f"mark {deleted}", len(ids), ids[0]))
+
+    store = Counting()
+    patient = Patient(store, QUICK)
+    patient.delete([str(number) for number in range(1100)])
+    patient.mark([str(number) for number in range(501)], True)
+    patient.delete([])
+    patient.mark([], False)
+    assert store.asked == [
+        ("delete", 500, "0"),
+        ("delete", 500, "500"),
+        ("delete", 500, "500"),
+        ("delete", 100, "1000"),
+        ("mark True", 500, "0"),
+        ("mark True", 1, "500"),
+    ]

@@ -21,10 +21,10 @@ from rocketride_store import (
     StoreError,
     VectorStore,
     Where,
-    chunk_key,
     chunk_uuid,
     flat,
     from_flat,
+    ranked,
     similarities,
     similarity,
 )
@@ -33,8 +33,6 @@ from .opening import OLDEST, embedded, explain, in_memory, server
 
 __all__ = ["ChromaStore", "embedded", "in_memory", "server"]
 
-# More than a SQLite statement takes variables for; Chroma itself refuses batches over `get_max_batch_size()`.
-_IDS = 500
 _KEYS = "rocketride.keys"
 _FILTERED = ("nodeId", "parent", "name", "permissionId", "isDeleted", "isTable", "tableId", "rocketride.json", "rocketride.kind")
 # A server takes 40 MiB in a request; vectors grow by a third on their way, and texts by their escapes.
@@ -103,7 +101,7 @@ class ChromaStore(VectorStore):
     def search(self, vector: memoryview, where: Where, limit: int, /, *, least: float = 0.0) -> Sequence[Document]:
         self._small = self._small and self._chunks.count() <= _COMPARED
         if self._small:
-            return _ranked(self._compared(vector, where, _metric(self._chunks)), limit)
+            return ranked(self._compared(vector, where, _metric(self._chunks)), limit)
         got = self._chunks.query(
             query_embeddings=[_array(vector)],
             n_results=limit,
@@ -120,7 +118,7 @@ class ChromaStore(VectorStore):
         # Many equal vectors cut Chroma's graph into pieces: what it does not reach is found by comparing everything.
         if len(found) < limit and len(found) < len(self.ids(where)):
             found = self._compared(vector, where, metric)
-        return _ranked(found, limit)
+        return ranked(found, limit)
 
     def _compared(self, vector: memoryview, where: Where, metric: str) -> list[Document]:
         got = self._chunks.get(where=_where(where), include=["documents", "metadatas", "embeddings"])
@@ -143,13 +141,12 @@ class ChromaStore(VectorStore):
         return list(self._chunks.get(where=_where(where), include=[])["ids"])
 
     def delete(self, ids: Sequence[str], /) -> None:
-        for start in range(0, len(ids), _IDS):
-            self._chunks.delete(ids=list(ids[start : start + _IDS]))
+        if ids:
+            self._chunks.delete(ids=list(ids))
 
     def mark(self, ids: Sequence[str], deleted: bool, /) -> None:
-        for start in range(0, len(ids), _IDS):
-            part = list(ids[start : start + _IDS])
-            self._chunks.update(ids=part, metadatas=[{"isDeleted": deleted} for _ in part])
+        if ids:
+            self._chunks.update(ids=list(ids), metadatas=[{"isDeleted": deleted} for _ in ids])
 
     def explain(self, error: Exception, /) -> StoreError | None:
         return explain(error)
@@ -177,10 +174,6 @@ class ChromaStore(VectorStore):
             return dict(control[0])
         vectors = handle.get(limit=1, include=["embeddings"])["embeddings"]
         return {"vectorSize": 0 if vectors is None or not len(vectors) else len(vectors[0])}
-
-
-def _ranked(found: Sequence[Document], limit: int) -> list[Document]:
-    return sorted(found, key=lambda document: (-(document.score or 0.0), chunk_key(document)))[:limit]
 
 
 def _parts(documents: Sequence[Document], largest: int) -> Iterator[Sequence[Document]]:

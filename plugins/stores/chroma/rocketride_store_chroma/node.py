@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import attrs
 
@@ -48,6 +49,8 @@ class ChromaConfig(StoreConfig):
 class Chroma(StoreNode[ChromaConfig]):
     """Chroma vector store."""
 
+    library = "rocketride_store_chroma.backend"
+
     spec = NodeSpec(
         "chroma",
         title="Chroma Vector Store",
@@ -79,6 +82,12 @@ class Chroma(StoreNode[ChromaConfig]):
     def name_rule(cls, name: str) -> str:
         fits = re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{1,510}[A-Za-z0-9]", name) and ".." not in name
         return "" if fits and not re.fullmatch(r"\d{1,3}(\.\d{1,3}){3}", name) else NAME_RULE
+
+    @classmethod
+    def in_the_open(cls, mode: Any, host: str, port: int) -> bool:
+        scheme, _, name = host.rpartition("://")
+        secure = scheme == "https" or (not scheme and port == 443)
+        return mode != "embedded" and bool(name) and not secure and name != "localhost" and not name.startswith("127.")
 
     @property
     def address(self) -> str:

@@ -261,3 +261,21 @@ def test_a_probe_makes_no_folder(tmp_path: Path, there: bool) -> None:
     config["path"] = str(tmp_path / "file" / "folder")
     [problem] = [p for p in kernel.check(pipe(config), probe=True) if p.code == "probe-failed"]
     assert "cannot be made" in problem.message
+
+
+@pytest.mark.parametrize(
+    ("local", "warned"),
+    [
+        ({"host": "box"}, True),
+        ({"host": "http://box", "port": 443}, True),
+        ({"host": "https://box"}, False),
+        ({"host": "box", "port": 443}, False),
+        ({"host": "localhost"}, False),
+        ({"host": "127.0.0.1"}, False),
+    ],
+)
+def test_a_key_in_the_open_is_a_warning(local: dict[str, Any], warned: bool) -> None:
+    config = {"profile": "local", "local": {**local, "apikey": "a-secret-key"}}
+    problems = Kernel(nodes=[Source, Chroma, Sink]).check(pipe(config))
+    assert [problem.severity for problem in problems if problem.code == "unencrypted-key"] == ["warning"] * warned
+    assert not any("a-secret-key" in str(problem) for problem in problems)

@@ -62,6 +62,8 @@ class PostgresConfig(StoreConfig):
 class Postgres(StoreNode[PostgresConfig]):
     """PostgreSQL vector store."""
 
+    library = "rocketride_store_postgres.backend"
+
     spec = NodeSpec(
         "postgres",
         title="PostgreSQL Vector Store",

@@ -19,7 +19,7 @@ from rocketride_store import (
     StoreError,
     VectorStore,
     Where,
-    chunk_key,
+    ranked,
     raw_threshold,
     similarity,
 )
@@ -121,8 +121,7 @@ class QdrantStore(VectorStore):
             score_threshold=raw_threshold(metric, least),
             search_params=None if self._kind == "memory" else models.SearchParams(exact=self._exact),
         )
-        found = [document(point.payload, similarity(metric, point.score)) for point in got.points]
-        return sorted(found, key=lambda document: (-(document.score or 0.0), chunk_key(document)))
+        return ranked(document(point.payload, similarity(metric, point.score)) for point in got.points)
 
     def select(
         self, where: Where, /, *, words: Sequence[str] = (), offset: int = 0, limit: int | None = None
@@ -134,14 +133,14 @@ class QdrantStore(VectorStore):
         return [str(point.id) for point in self._points(filtered(where), False, _PAGE * 10)]
 
     def delete(self, ids: Sequence[str], /) -> None:
-        for start in range(0, len(ids), _PAGE):
-            chosen = models.PointIdsList(points=list(ids[start : start + _PAGE]))
+        if ids:
+            chosen = models.PointIdsList(points=list(ids))
             self._confirmed(self._client.delete(self._name, points_selector=chosen, wait=True))
 
     def mark(self, ids: Sequence[str], deleted: bool, /) -> None:
-        for start in range(0, len(ids), _PAGE):
+        if ids:
             # By a filter, because a server takes an id that is not there any more for an error.
-            chosen = models.Filter(must=[models.HasIdCondition(has_id=list(ids[start : start + _PAGE]))])
+            chosen = models.Filter(must=[models.HasIdCondition(has_id=list(ids))])
             self._confirmed(
                 self._client.set_payload(self._name, payload={"isDeleted": deleted}, key="meta", points=chosen, wait=True)
             )

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import attrs
 
-from rocketride_core import Component, Expansion, NodeSpec, Profile, Secret, hookimpl, setting
+from rocketride_core import NodeSpec, Profile, Secret, setting
 from rocketride_store import StoreConfig, StoreNode, VectorStore
 
 __all__ = ["MEMORY", "NAME_RULE", "Qdrant", "QdrantConfig"]
@@ -51,16 +51,6 @@ class QdrantConfig(StoreConfig):
     )
 
 
-@attrs.frozen(kw_only=True)
-class _Sent:
-    """What decides how a key travels, before the config is known to be right."""
-
-    mode: Any = setting(None)
-    host: Any = setting(None)
-    port: Any = setting(None)
-    apikey: Any = setting(None)
-
-
 @attrs.frozen
 class Address:
     """A server's address, taken apart; `port` is that of the host's text where it has one."""
@@ -90,6 +80,8 @@ class Address:
 
 class Qdrant(StoreNode[QdrantConfig]):
     """Qdrant vector store."""
+
+    library = "rocketride_store_qdrant.opening"
 
     spec = NodeSpec(
         "qdrant",
@@ -125,18 +117,9 @@ class Qdrant(StoreNode[QdrantConfig]):
         return "" if fits else NAME_RULE
 
     @classmethod
-    @hookimpl
-    def expand_component(cls, component: Component, context: Expansion) -> Sequence[Component] | None:
-        """As every store; a key that would travel in the open is a warning."""
-        sent = context.config(_Sent)
-        if sent.mode != "embedded" and sent.apikey and isinstance(sent.host, str) and isinstance(sent.port, int) and _open(sent):
-            context.problem(
-                "unencrypted-key",
-                f"the API key is sent unencrypted to {sent.host}",
-                hint="write https:// in front of the host where its server can do that",
-                severity="warning",
-            )
-        return super().expand_component(component, context)
+    def in_the_open(cls, mode: Any, host: str, port: int) -> bool:
+        where = Address.of(host, port)
+        return mode != "embedded" and bool(where.host) and not where.secure and not where.loopback
 
     @property
     def address(self) -> str:
@@ -190,11 +173,3 @@ class Qdrant(StoreNode[QdrantConfig]):
             yield 'host; write "host" in its config, or choose the profile embedded'
         if config.mode == "embedded" and not config.path:
             yield f'path; write "path" in its config, a folder or "{MEMORY}"'
-
-
-def _open(sent: _Sent) -> bool:
-    try:
-        address = Address.of(sent.host, sent.port)
-    except ValueError:
-        return False  # said when the pipeline is loaded
-    return bool(address.host) and not address.secure and not address.loopback

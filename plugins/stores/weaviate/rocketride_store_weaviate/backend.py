@@ -25,6 +25,7 @@ from rocketride_store import (
     Where,
     chunk_key,
     chunk_uuid,
+    ranked,
     raw_threshold,
     similarities,
 )
@@ -38,7 +39,6 @@ __all__ = ["WeaviateStore"]
 
 _MOST = 10_000  # what a server gives and deletes at once, unless QUERY_MAXIMUM_RESULTS says otherwise
 _PAGE, _SMALL_PAGE = 250, 2_000
-_IDS = 500
 _MESSAGE = 8 << 20  # bytes of one write; servers take 10 MB and more
 _MARKERS = 8
 
@@ -104,7 +104,7 @@ class WeaviateStore(VectorStore):
             ]
             found = [document for document in found if where.accepts(document.metadata)]
             if len(found) >= limit or len(got) < size:
-                return sorted(found, key=_rank)[:limit]
+                return ranked(found, limit)
             size = _MOST if size < _MOST < size * 4 else size * 4
         return self._compared(known, vector, where, limit, least)
 
@@ -119,11 +119,12 @@ class WeaviateStore(VectorStore):
         return [str(one.uuid) for one, _ in self._walk(where, size=_SMALL_PAGE, content=False)]
 
     def delete(self, ids: Sequence[str], /) -> None:
-        for start in range(0, len(ids), _IDS):
-            done = self._chunks.data.delete_many(where=Filter.by_id().contains_any(list(ids[start : start + _IDS])), verbose=True)
-            if done.failed:
-                told = {str(one.error) for one in done.objects or () if not one.successful}
-                raise StoreError("not-confirmed", f"{done.failed} chunks were not deleted: {'; '.join(sorted(told))}")
+        if not ids:
+            return
+        done = self._chunks.data.delete_many(where=Filter.by_id().contains_any(list(ids)), verbose=True)
+        if done.failed:
+            told = {str(one.error) for one in done.objects or () if not one.successful}
+            raise StoreError("not-confirmed", f"{done.failed} chunks were not deleted: {'; '.join(sorted(told))}")
 
     def mark(self, ids: Sequence[str], deleted: bool, /) -> None:
         self._catalogue.own("marked")
@@ -196,16 +197,12 @@ class WeaviateStore(VectorStore):
             matrix = np.array([one.vector[known.vector or "default"] for one, _ in part], dtype=np.float32)
             scored = zip(part, similarities(metric, matrix, vector), strict=True)
             found += [attrs.evolve(document, score=score) for (_, document), score in scored if score >= least]
-            found = sorted(found, key=_rank)[:limit]
+            found = ranked(found, limit)
         return found
 
 
 def _all(terms: list[Any]) -> Any:
     return Filter.all_of(terms) if terms else None
-
-
-def _rank(document: Document) -> tuple[float, tuple[str, int]]:
-    return -(document.score or 0.0), chunk_key(document)
 
 
 def _parts(documents: Sequence[Document]) -> Iterator[list[Document]]:

@@ -4,12 +4,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Any
 
 import attrs
 
-from rocketride_core import Component, Expansion, NodeSpec, Profile, Secret, hookimpl, setting
+from rocketride_core import NodeSpec, Profile, Secret, setting
 from rocketride_store import StoreConfig, StoreNode, VectorStore
 
 from .address import address
@@ -43,18 +42,10 @@ class WeaviateConfig(StoreConfig):
     )
 
 
-@attrs.frozen(kw_only=True)
-class _Sent:
-    """What of a config says where its key goes, before the rest is known to be right."""
-
-    mode: Any = setting("local")
-    host: Any = setting("localhost")
-    port: Any = setting(8080)
-    apikey: Any = setting("")
-
-
 class Weaviate(StoreNode[WeaviateConfig]):
     """Weaviate vector store."""
+
+    library = "rocketride_store_weaviate.backend"
 
     spec = NodeSpec(
         "weaviate",
@@ -85,25 +76,12 @@ class Weaviate(StoreNode[WeaviateConfig]):
         return "" if re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,254}", name) else NAME_RULE
 
     @classmethod
-    @hookimpl
-    def expand_component(cls, component: Component, context: Expansion) -> Sequence[Component] | None:
-        """As every store; a key that would travel in the open is a warning."""
-        sent = context.config(_Sent)
-        if sent.apikey and isinstance(sent.host, str) and isinstance(sent.port, int) and _in_the_open(sent):
-            context.problem(
-                "unencrypted-key",
-                f"the API key is sent unencrypted to {sent.host}",
-                hint="write https:// before the host where its server can do that",
-                severity="warning",
-            )
-        return super().expand_component(component, context)
+    def in_the_open(cls, mode: Any, host: str, port: int) -> bool:
+        return address(mode, host, port).in_the_open
 
     @property
     def address(self) -> str:
         return f"{self.config.host}:{self.config.port}" if "://" not in self.config.host else self.config.host
-
-    def prepare(self) -> None:
-        from . import backend  # noqa: F401
 
     def connect(self) -> VectorStore:
         config = self.config
@@ -121,10 +99,3 @@ class Weaviate(StoreNode[WeaviateConfig]):
             insert=config.insert_timeout,
         )
         return WeaviateStore(client, config.collection)
-
-
-def _in_the_open(sent: _Sent) -> bool:
-    try:
-        return address(sent.mode, sent.host, sent.port).in_the_open
-    except ValueError:
-        return False  # said when the pipeline is loaded
