@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import json
 import os
 import subprocess
@@ -16,7 +17,8 @@ import pytest
 from store_kit import DISTRIBUTIONS, PLACES, STORES, Place, ask, content, needed, opened, store
 
 from rocketride_core import Document, Pipeline, Question
-from rocketride_store import chunk_key
+from rocketride_core.structure import keys_of
+from rocketride_store import StoreNode, chunk_key
 from rocketride_store.testing import QUESTIONS, corpus, embedded, expected
 
 CLIENTS = {
@@ -78,6 +80,34 @@ def test_a_threshold_leaves_out_the_same_everywhere(place: Place) -> None:
         assert len(ask(pipeline, Question(("brass",), type="keyword"))) == 24
 
 
+def documented(provider: str) -> dict[str, str]:
+    """The column of a store in the table of docs/stores.md."""
+    lines = (STORES.parents[1] / "docs" / "stores.md").read_text().splitlines()
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("| ")]
+    head = next(row for row in rows if any(cell.startswith("[store_memory]") for cell in row))
+    column = next(at for at, cell in enumerate(head) if cell.startswith(f"[{provider}]"))
+    return {row[0]: row[column] for row in rows if len(row) == len(head)}
+
+
+def test_the_book_says_what_it_can(place: Place) -> None:
+    told = documented(place.node.spec.provider)
+    with place.load() as pipeline:
+        node: Any = next(node for node in pipeline.bound.nodes if node.id == "store")  # type: ignore[attr-defined]
+        can = node.backend.capabilities
+    assert told["compares with every vector"].startswith("yes" if can.exact else "no")
+    assert told["cuts at the threshold itself"].startswith("yes" if can.threshold else "no")
+    assert told["metrics"] == ", ".join(can.metrics)
+    assert not can.minimum or can.minimum in told["oldest server"].replace(",", "").split()
+
+
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+def test_a_store_with_a_key_says_whether_it_travels_in_the_open(name: str) -> None:
+    module = importlib.import_module(f"rocketride_store_{name}")
+    [node] = [one for one in vars(module).values() if isinstance(one, type) and issubclass(one, StoreNode)]
+    if "apikey" in keys_of(node.config_class):
+        assert "in_the_open" in vars(node), f"{node.__name__} has a key and no in_the_open()"
+
+
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
 def test_every_store_passes_the_suite_in_its_own_tests(name: str) -> None:
     """StoreSuite itself fails on an override and on a skip; here, that nobody goes without it."""
@@ -123,3 +153,21 @@ def test_a_node_is_shown_without_its_client(name: str) -> None:
     assert done.returncode == 0, done.stderr
     shown = json.loads(done.stdout)
     assert name in json.dumps(shown)
+
+
+PREPARED = """
+import sys
+import {package}
+[node] = [one for one in vars({package}).values() if isinstance(one, type) and hasattr(one, "prepare")]
+assert {client!r} not in sys.modules
+node().prepare()
+assert {client!r} in sys.modules
+"""
+
+
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+def test_a_probe_imports_the_client_before_it_looks_at_the_clock(name: str) -> None:
+    needed(CLIENTS[name])
+    code = PREPARED.format(package=f"rocketride_store_{name}", client=CLIENTS[name])
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
