@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from itertools import islice
 from typing import Any, Final
 
@@ -13,6 +14,7 @@ from rocketride_store import (
     METRICS,
     Capabilities,
     Collection,
+    Condition,
     Server,
     StoreError,
     VectorStore,
@@ -22,8 +24,10 @@ from rocketride_store import (
     similarity,
 )
 
+from .folder import Folder
+from .kept import Kept
 from .layout import READ, VECTOR, document, expression, fields, model_of, record, row
-from .opening import Folder, explain, library
+from .opening import explain, library
 
 __all__ = ["LARGEST", "OLDEST", "MilvusStore"]
 
@@ -57,6 +61,7 @@ class MilvusStore(VectorStore):
         self._client, self._name, self._exact, self._folder = client, name, exact, folder
         # The base repeats what the server puts off, and tells of it.
         self._options: Mapping[str, Any] = {"timeout": timeout, "retry_on_rate_limit": False}
+        self._kept: Kept | None = folder.kept(name) if folder else None
         self._metric, self._loaded = "", False
         self._loading = threading.Lock()
         self._capabilities = Capabilities(
@@ -73,7 +78,7 @@ class MilvusStore(VectorStore):
         return Server("Milvus Lite" if lite else "Milvus", version.removeprefix(_LITE).removeprefix("v"))
 
     def collection(self) -> Collection | None:
-        if not self._client.has_collection(self._name, **self._options):
+        if not self._exists():
             return None
         described = self._client.describe_collection(self._name, **self._options)
         dimension = self._dimension(described)
@@ -84,8 +89,7 @@ class MilvusStore(VectorStore):
     def create(self, wanted: Collection, /) -> Collection:
         if wanted.metric not in METRICS:
             raise ValueError(f"Milvus has no metric {wanted.metric!r} for a store; it compares by {', '.join(METRICS)}")
-        exists = self._client.has_collection(self._name, **self._options)
-        if not exists:
+        if not self._exists():
             self._unless(self._exists, lambda: self._make(wanted))
         if not self._indexed():
             self._unless(self._indexed, lambda: self._index(wanted.metric))
@@ -96,8 +100,12 @@ class MilvusStore(VectorStore):
         return found
 
     def upsert(self, documents: Sequence[Document], /) -> None:
-        if documents:
-            self._write([row(document) for document in documents])
+        rows = [row(document) for document in documents]
+        if self._kept is None:
+            self._write(rows)
+        else:
+            with self._kept.writing((one["id"], chunk_key(given)[0]) for one, given in zip(rows, documents, strict=True)):
+                self._write(rows)
 
     def search(self, vector: memoryview, where: Where, limit: int, /, *, least: float = 0.0) -> Sequence[Document]:
         self._readable()
@@ -129,17 +137,21 @@ class MilvusStore(VectorStore):
     def ids(self, where: Where, /) -> Sequence[str]:
         if where.impossible:
             return []
-        self._readable()
-        found = self._client.query(
-            self._name, filter=expression(where), output_fields=["id"], limit=LARGEST, **_STRONG, **self._options
-        )
-        if len(found) == LARGEST:
-            found = self._rows(where, ["id"], _PAGE * 10)
-        return [str(one["id"]) for one in found]
+        match tuple(where):
+            case [Condition("objectId", "in", objects)] if self._kept is not None:
+                return self._kept.of(objects, self._of_objects)
+        return [str(one["id"]) for one in self._all(where, ["id"])]
+
+    def _of_objects(self, objects: Sequence[str]) -> Mapping[str, Sequence[str]]:
+        found: dict[str, list[str]] = {}
+        for one in self._all(Where().and_in("objectId", objects), ["id", "objectId"]):
+            found.setdefault(one["objectId"], []).append(str(one["id"]))
+        return found
 
     def delete(self, ids: Sequence[str], /) -> None:
-        for part in _parts(ids):
-            self._client.delete(self._name, ids=part, **self._options)
+        with nullcontext() if self._kept is None else self._kept.deleting(ids):
+            for part in _parts(ids):
+                self._client.delete(self._name, ids=part, **self._options)
 
     def mark(self, ids: Sequence[str], deleted: bool, /) -> None:
         self._load()
@@ -168,6 +180,14 @@ class MilvusStore(VectorStore):
         if self._folder is not None:
             self._folder.wrote(self._name, done)
 
+    def _all(self, where: Where, wanted: Sequence[str]) -> Iterable[Mapping[str, Any]]:
+        """In any order."""
+        self._readable()
+        found: Sequence[Mapping[str, Any]] = self._client.query(
+            self._name, filter=expression(where), output_fields=list(wanted), limit=LARGEST, **_STRONG, **self._options
+        )
+        return found if len(found) < LARGEST else self._rows(where, wanted, _PAGE * 10)
+
     def _rows(self, where: Where, wanted: Sequence[str], page: int) -> Iterator[Mapping[str, Any]]:
         """In the order of their ids, however many there are: one request ends at 16,384."""
         if where.impossible:
@@ -195,7 +215,10 @@ class MilvusStore(VectorStore):
             if "element_type" in options:
                 options = {**options, "element_type": kinds[options["element_type"]]}
             shape.add_field(name, kinds[kind], **options)
-        self._client.create_collection(self._name, schema=shape, properties=told["properties"], **_STRONG, **self._options)
+        with nullcontext() if self._kept is None else self._kept.lock:
+            self._client.create_collection(self._name, schema=shape, properties=told["properties"], **_STRONG, **self._options)
+            if self._kept is not None:
+                self._kept.made()
 
     def _index(self, metric: str) -> None:
         params = self._client.prepare_index_params()

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import attrs
@@ -76,6 +77,18 @@ class Milvus(StoreNode[MilvusConfig]):
     def name_rule(cls, name: str) -> str:
         return "" if re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,254}", name) else NAME_RULE
 
+    @classmethod
+    def in_the_open(cls, mode: Any, host: str, port: int) -> bool:
+        where = urlsplit(address(host, port, str(mode)))
+        name = where.hostname or ""
+        return (
+            mode != "embedded"
+            and bool(name)
+            and where.scheme == "http"
+            and name not in ("localhost", "::1")
+            and name[:4] != "127."
+        )
+
     @property
     def address(self) -> str:
         config = self.config
@@ -87,12 +100,18 @@ class Milvus(StoreNode[MilvusConfig]):
         # Without its engine there is an error to be told.
         return Path(config.path) if config.mode == "embedded" and config.path and find_spec("milvus_lite") else None
 
+    def prepare(self) -> None:
+        from .opening import library
+
+        library()
+
     def connect(self) -> VectorStore:
         config = self.config
         for missing in self._missing():
             raise ValueError(f"{self.id} has no {missing}")
         from .backend import MilvusStore
-        from .opening import connected, embedded
+        from .folder import embedded
+        from .opening import connected
 
         if config.mode == "embedded":
             client, folder = embedded(Path(config.path), timeout=config.timeout)

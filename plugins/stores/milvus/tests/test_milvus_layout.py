@@ -24,7 +24,7 @@ ALL = Where()
 
 def folder(place: Path, name: str = "suite", **more: Any) -> VectorStore:
     from rocketride_store_milvus.backend import MilvusStore
-    from rocketride_store_milvus.opening import embedded
+    from rocketride_store_milvus.folder import embedded
 
     client, opened = embedded(place)
     return MilvusStore(client, name, folder=opened, **more)
@@ -118,7 +118,7 @@ def test_what_is_read_often_is_written_out_and_stays_right(store: VectorStore) -
     collection = opened._database.get_collection("suite")
     for turn in range(12):
         store.upsert([chunk(f"o{turn}", number, f"v{turn}", at=number / 10) for number in range(100)])
-        assert len(store.ids(Where.object(f"o{turn}"))) == 100
+        assert len(store.search(vector(1, 0, 0), Where.object(f"o{turn}"), 200)) == 100
         store.delete(store.ids(Where.object(f"o{turn - 1}")))
     assert len(collection._segments_snapshot()) > 0
     assert {object_id for object_id, _ in keys(store.select(ALL))} == {"o11"}
@@ -167,7 +167,7 @@ def test_a_model_is_read_from_where_a_server_keeps_it() -> None:
 def test_a_second_process_gets_a_clear_error(tmp_path: Path) -> None:
     store = folder(tmp_path / "x.db")
     program = (
-        "import sys; from pathlib import Path; from rocketride_store_milvus.opening import embedded\n"
+        "import sys; from pathlib import Path; from rocketride_store_milvus.folder import embedded\n"
         "try: embedded(Path(sys.argv[1]))\nexcept Exception as error: print(error)"
     )
     done = subprocess.run([sys.executable, "-c", program, str(tmp_path / "x.db")], capture_output=True, text=True, check=True)
@@ -209,7 +209,7 @@ from pathlib import Path
 from rocketride_store import Collection
 from rocketride_store.testing import chunk
 from rocketride_store_milvus.backend import MilvusStore
-from rocketride_store_milvus.opening import embedded
+from rocketride_store_milvus.folder import embedded
 client, opened = embedded(Path({str(tmp_path / "x.db")!r}))
 store = MilvusStore(client, "suite", folder=opened)
 store.create(Collection("suite", 3, "m"))
@@ -252,7 +252,7 @@ def test_an_object_id_may_have_control_characters(name: str, tmp_path: Path) -> 
     from rocketride_store import Collection, Where
     from rocketride_store.testing import chunk
     from rocketride_store_milvus.backend import MilvusStore
-    from rocketride_store_milvus.opening import embedded
+    from rocketride_store_milvus.folder import embedded
 
     client, folder = embedded(tmp_path / "db")
     with closing(MilvusStore(client, "c", folder=folder)) as store:

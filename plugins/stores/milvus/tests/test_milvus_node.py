@@ -153,6 +153,17 @@ def test_keyword_get_and_deleted_chunks() -> None:
         assert everything == ["The Quick fox", "slow"]
 
 
+@pytest.mark.parametrize(
+    "question", [QUESTION, Question(("x",), type="keyword"), Question(("",), type="get")], ids=lambda q: q.type
+)
+def test_more_than_milvus_gives_is_refused_and_not_cut(question: Question) -> None:
+    with load(EMBEDDED) as pipeline:
+        pipeline.run(Entry("a"), DOCUMENTS([document("a", 0, "x")])).checked()
+        assert found(pipeline, attrs.evolve(question, filter={"offset": 16_300, "limit": 84})) == []
+        with pytest.raises(RunError, match="Milvus gives at most 16384 results at once, offset included"):
+            found(pipeline, attrs.evolve(question, filter={"offset": 16_300, "limit": 85}))
+
+
 @pytest.mark.parametrize("name", ["", "1abc", "a-b", "a b", "a.b", "wörter", "x" * 256, "abc\n"])
 def test_bad_names_say_the_rule(name: str) -> None:
     assert "letters, digits or '_'" in Milvus.name_rule(name)
@@ -252,3 +263,28 @@ def test_a_probe_makes_no_folder(tmp_path: Path, there: bool) -> None:
     config["path"] = str(tmp_path / "file" / "folder")
     [problem] = [p for p in kernel.check(pipe(config), probe=True) if p.code == "probe-failed"]
     assert "cannot be made" in problem.message
+
+
+@pytest.mark.parametrize(
+    ("profile", "host", "warned"),
+    [
+        ("local", "box", True),
+        ("cloud", "http://box", True),
+        ("cloud", "box", False),
+        ("local", "https://box", False),
+        ("local", "127.0.0.1", False),
+    ],
+)
+def test_a_key_in_the_open_is_a_warning(profile: str, host: str, warned: bool) -> None:
+    components = [
+        Component("chat_1", "chat"),
+        Component(
+            "m",
+            "milvus",
+            {"profile": profile, profile: {"host": host, "apikey": "a-secret-key"}},
+            input=[LaneLink("questions", "chat_1")],
+        ),
+    ]
+    problems = Kernel().check(PipeFile(components))
+    assert [problem.severity for problem in problems if problem.code == "unencrypted-key"] == ["warning"] * warned
+    assert not any("a-secret-key" in str(problem) for problem in problems)
