@@ -20,6 +20,7 @@ from rocketride_store import (
     VectorStore,
     Where,
     chunk_key,
+    ranked,
     raw_threshold,
     similarity,
 )
@@ -122,8 +123,7 @@ class MilvusStore(VectorStore):
             **_STRONG,
             **self._options,
         )
-        found = [document(hit["entity"], _score(metric, hit["distance"])) for hit in hits]
-        return sorted(found, key=lambda document: (-(document.score or 0.0), chunk_key(document)))
+        return ranked(document(hit["entity"], _score(metric, hit["distance"])) for hit in hits)
 
     def select(
         self, where: Where, /, *, words: Sequence[str] = (), offset: int = 0, limit: int | None = None
@@ -149,15 +149,15 @@ class MilvusStore(VectorStore):
         return found
 
     def delete(self, ids: Sequence[str], /) -> None:
-        with nullcontext() if self._kept is None else self._kept.deleting(ids):
-            for part in _parts(ids):
-                self._client.delete(self._name, ids=part, **self._options)
+        if ids:
+            with nullcontext() if self._kept is None else self._kept.deleting(ids):
+                self._client.delete(self._name, ids=list(ids), **self._options)
 
     def mark(self, ids: Sequence[str], deleted: bool, /) -> None:
-        self._load()
-        for part in _parts(ids):
+        if ids:
+            self._load()
             # A chunk that is gone meanwhile must not come back as a row with nothing but its mark.
-            there = self._client.query(self._name, ids=part, output_fields=["id"], **_STRONG, **self._options)
+            there = self._client.query(self._name, ids=list(ids), output_fields=["id"], **_STRONG, **self._options)
             self._write([{"id": found["id"], "isDeleted": deleted} for found in there], partial_update=True)
 
     def explain(self, error: Exception, /) -> StoreError | None:
@@ -270,11 +270,6 @@ class MilvusStore(VectorStore):
             if not self._loaded:
                 self._client.load_collection(self._name, **self._options)
                 self._loaded = True
-
-
-def _parts(ids: Sequence[str]) -> Iterator[list[str]]:
-    for start in range(0, len(ids), _PAGE):
-        yield list(ids[start : start + _PAGE])
 
 
 def _cut(metric: str, least: float) -> Mapping[str, float]:
