@@ -14,6 +14,7 @@ from .chat import Chat
 from .config import CloudConfig, LLMConfig
 from .ends import broken_off, lost, refuse_broken_off
 from .errors import Kind, LLMError, by_status, retry_after, transport
+from .metering import Meter, metered
 from .names import ToolNames
 from .node import LLMNode
 from .tokens import estimate
@@ -28,6 +29,7 @@ __all__ = [
     "LLMError",
     "LLMNode",
     "Message",
+    "Meter",
     "Offer",
     "Reply",
     "Request",
@@ -40,6 +42,7 @@ __all__ = [
     "estimate",
     "is_address",
     "lost",
+    "metered",
     "read_call",
     "refuse_broken_off",
     "retry_after",

@@ -15,6 +15,7 @@ from rocketride_core import Answer, Arguments, Instance, Message, Question, Tool
 from .asking import Asking
 from .config import LLMConfig
 from .errors import LLMError
+from .metering import measured
 from .names import ToolNames
 from .streaming import Pump
 from .text import Spoken, cleaned, joined_in, read_json, spoken
@@ -181,12 +182,16 @@ class Chat:
         count, usage = self.instance.count, reply.usage
         count("requests", 1)
         if usage is None:
-            count("estimated_input_tokens", sum(self.count_tokens(m.content) for m in request.messages if m.content))
-            count("estimated_output_tokens", self.count_tokens(reply.text))
+            asked = sum(self.count_tokens(m.content) for m in request.messages if m.content)
+            answered = self.count_tokens(reply.text)
+            count("estimated_input_tokens", asked)
+            count("estimated_output_tokens", answered)
+            measured(asked, answered, estimated=True)
             return
         count("input_tokens", usage.input)
         count("output_tokens", usage.output)
         count("cached_tokens", usage.cached)
+        measured(usage.input, usage.output, usage.cached)
 
     def _error(self, kind: Any, detail: str = "", *, sentence: str = "") -> LLMError:
         return self._asking().placed(LLMError(kind, detail, sentence=sentence))
