@@ -34,7 +34,7 @@ class BedrockConfig(CloudConfig):
     session_token: Secret = setting(
         Secret(), key="sessionToken", title="Session token", doc="Of temporary access keys; they end after some hours."
     )
-    region: str = setting("us-east-1", pattern=rf"[a-z0-9-]+{VARIABLE}", title="Region", doc="Where the model is asked.")
+    region: str = setting("us-east-1", pattern=rf"[a-z0-9-]*{VARIABLE}", title="Region", doc="Where the model is asked.")
     cross_region: str = setting(
         "auto",
         key="crossRegion",
@@ -93,6 +93,8 @@ class Bedrock(LLMNode[BedrockConfig]):
         from .client import Keys, Sender
 
         keys, config = self._own_keys(), self.config
+        if not config.region:  # a form that was left empty: no fault of a file whose node is not used
+            raise LLMError("invalid-request", sentence='There is no region; write "region", as in us-east-1')
         for name, text in keys.items():
             if "${" in text:
                 told = f'"{name}" is a variable that is not filled in; only those are that begin with ROCKETRIDE_'
