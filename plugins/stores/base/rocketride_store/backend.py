@@ -84,7 +84,7 @@ class VectorStore(Protocol):
     error is `passing`, so each must be safe to repeat. A time limit for every call is the backend's affair. A write returns
     when the database has confirmed it and everybody finds it, else it raises `StoreError("not-confirmed", why)`.
 
-    Subclass it to inherit `about`, `ids`, `explain` and `close`; or write them too.
+    Subclass it to inherit `about`, `ids`, `count`, `explain` and `close`; or write them too.
     """
 
     @property
@@ -153,6 +153,10 @@ class VectorStore(Protocol):
     def ids(self, where: Where, /) -> Sequence[str]:
         """Ids of the chunks; a backend that can leaves out their contents."""
         return [chunk_uuid(document) for document in self.select(where)]
+
+    def count(self, where: Where, /) -> int:
+        """How many chunks there are, counted exactly; a backend that can does not list them."""
+        return len(self.ids(where))
 
     def explain(self, error: Exception, /) -> StoreError | None:
         """What an exception of the client means; None for one that is a mistake of the program."""

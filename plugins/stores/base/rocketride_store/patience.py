@@ -200,6 +200,9 @@ class Patient(VectorStore):
     def ids(self, where: Where, /) -> Sequence[str]:
         return self._do(lambda: self._backend.ids(where))
 
+    def count(self, where: Where, /) -> int:
+        return self._do(lambda: self._backend.count(where))
+
     def delete(self, ids: Sequence[str], /) -> None:
         for part in _parts(ids):
             self._do(functools.partial(self._backend.delete, part))

@@ -122,8 +122,11 @@ class Writer:
         with _one_at_a_time([f"{self.collection}/{id}" for id in numbers], self.instance):
             self.write()
             for some in batched(numbers, OBJECTS):
+                where = Where().and_in("objectId", some)
+                if self.store.count(where) == sum(len(numbers[id].taken) for id in some):
+                    continue  # those that have been written, and no others
                 current = {chunk_id(id, number) for id in some for number in numbers[id].taken}
-                there = self.store.ids(Where().and_in("objectId", some))
+                there = self.store.ids(where)
                 self.store.delete([one for one in there if one not in current])
         return sum(len(told.taken) for told in numbers.values())
 

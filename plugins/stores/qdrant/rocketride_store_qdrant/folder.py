@@ -189,6 +189,11 @@ class FolderClient:
             found, after = shard.scroll(asked)
         return found, after
 
+    def count(self, name: str, *, count_filter: models.Filter) -> int:
+        shard = self._shard(name)
+        with _said():
+            return int(shard.count(self._edge.CountRequest(filter=self._filter(count_filter), exact=True)))
+
     def close(self) -> None:
         with _opening:
             while self._mine:
