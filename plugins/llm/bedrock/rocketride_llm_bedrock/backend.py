@@ -27,6 +27,7 @@ __all__ = ["Converse"]
 CONNECTING = 15.0  # seconds, at most
 STREAM = "application/vnd.amazon.eventstream"
 MOST = re.compile(r"exceeds the model limit of (\d{1,9})")
+SLOWEST = 35  # tokens a second that a slow model writes
 SETTINGS = {"temperature": r"\btemperature\b", "stopSequences": r"stop.?sequences"}
 
 
@@ -43,7 +44,7 @@ class Converse:
     def __init__(self, sender: Sender, *, model: str, timeout: float, proxy: str = "") -> None:
         import httpx2
 
-        self._sender, self._model = sender, model
+        self._sender, self._model, self._timeout = sender, model, timeout
         self._http = httpx2.AsyncClient(
             trust_env=False,
             verify=_certificates(),
@@ -53,18 +54,27 @@ class Converse:
             event_hooks={"response": [refuse_broken_off]},
         )
         self._auth = httpx2.Auth()  # adds nothing: a user in the address must not take the signature's place
+        self._tools_whole = False
         self._limit: int | None = None
         self._without: set[str] = set()
 
     async def chat(self, request: Request, on_text: Callable[[str], None] | None, /) -> Reply:
         while True:
-            limit, without = self._limit, frozenset(self._without)
-            arguments = arguments_of(request, self._model, limit=limit, without=without)
+            arguments = arguments_of(request, self._model, limit=self._limit, without=frozenset(self._without))
+            # Nothing comes of a plain answer until all of it is written, which may take longer than the time limit between bytes.
+            long = arguments["inferenceConfig"]["maxTokens"] / SLOWEST > self._timeout
+            streamed = (on_text is not None or long) and not (self._tools_whole and "toolConfig" in arguments)
             try:
-                return await (self._whole(arguments) if on_text is None else self._streamed(arguments, on_text))
+                if streamed:
+                    return await self._streamed(arguments, on_text)
+                reply = await self._whole(arguments)
             except LLMError as error:
-                if error.kind != "invalid-request" or not self._learns(error, arguments["inferenceConfig"]):
+                if not self._learns(error, arguments["inferenceConfig"], streamed=streamed):
                     raise
+                continue
+            if on_text is not None:
+                on_text(reply.text)
+            return reply
 
     def explain(self, error: Exception, /) -> LLMError | None:
         known = isinstance(error, AttributeError | LookupError | TypeError | ValueError)
@@ -81,7 +91,7 @@ class Converse:
         finally:
             await response.aclose()
 
-    async def _streamed(self, arguments: dict[str, Any], on_text: Callable[[str], None]) -> Reply:
+    async def _streamed(self, arguments: dict[str, Any], on_text: Callable[[str], None] | None) -> Reply:
         response = await self._send("converse_stream", arguments)
         try:
             if not response.headers.get("content-type", "").startswith(STREAM):
@@ -105,8 +115,13 @@ class Converse:
                 await response.aclose()
         return response
 
-    def _learns(self, error: LLMError, sent: dict[str, Any]) -> bool:
-        """The model does not take what was sent of the settings; it is asked once more, and from then on, as it wants."""
+    def _learns(self, error: LLMError, sent: dict[str, Any], *, streamed: bool) -> bool:
+        """The model does not take what was sent in this way; it is asked once more, and from then on, as it wants."""
+        if streamed and error.kind == "no-tools" and "streaming" in error.detail:
+            self._tools_whole = True
+            return True
+        if error.kind != "invalid-request":
+            return False
         most = MOST.search(error.detail)
         if most is not None and 0 < int(most[1]) < sent["maxTokens"]:
             self._limit = int(most[1])

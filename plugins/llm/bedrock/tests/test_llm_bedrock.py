@@ -38,7 +38,7 @@ def streamed(model: Any, question: Question) -> Answer:
 def asked(*steps: Step, work: Work = plain, key: str | None = KEY, **config: Any) -> tuple[Any, ScriptedServer]:
     """`(result, server)` of one question."""
     with ScriptedServer(steps, key=key) as server:
-        given = {"model": "suite-1", "apikey": KEY, "retryDelay": 0.01, "maxAttempts": 1, "timeout": 5} | config
+        given = {"model": "suite-1", "apikey": KEY, "retryDelay": 0.01, "maxAttempts": 1, "timeout": 200} | config
         with asked_by(Bedrock, {"base_url": server.url, **given}, work) as pipeline:
             return pipeline.run(Entry("e"), QUESTIONS(Question.of("What is it?"))), server
 
@@ -265,6 +265,28 @@ def test_the_longest_answer_is_what_the_model_says() -> None:
     assert result.checked()[ANSWERS] == [Answer("ok")]
     assert [chat.body["inferenceConfig"]["maxTokens"] for chat in server.chats] == [4096, 2048]
     assert cause(asked(Fail(400, message=words), Fail(400, message=words))[0]).kind == "invalid-request"
+
+
+def test_a_model_that_calls_no_tools_in_streams_is_asked_for_whole_turns() -> None:
+    def work(model: Any, question: Question) -> str:
+        tokens: list[str] = []
+        for _ in range(2):
+            model.converse([Message("user", "x")], [SEARCH], on_token=tokens.append)
+        model.ask(question, on_token=tokens.append)
+        return "|".join(tokens)
+
+    words = "This model doesn't support tool use in streaming mode."
+    result, server = asked(Fail(400, message=words), Say("one two"), Say("three"), Say("a b"), work=work)
+    assert result.checked()[ANSWERS][0].text.startswith("one two|three|a")
+    assert [chat.stream for chat in server.chats] == [True, False, False, True]
+    assert cause(asked(Fail(400, message="This model doesn't support tool use."), work=work)[0]).kind == "no-tools"
+
+
+def test_long_answers_that_nobody_hears_come_as_streams_too() -> None:
+    for timeout, streams in ((200, False), (100, True)):
+        result, server = asked(Say("ok"), timeout=timeout)
+        assert result.checked()[ANSWERS] == [Answer("ok")]
+        assert server.chats[0].stream is streams
 
 
 def test_all_tokens_of_the_prompt_are_counted() -> None:

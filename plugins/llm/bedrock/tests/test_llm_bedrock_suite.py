@@ -37,9 +37,10 @@ class TestBedrock(LLMSuite):
     node = Bedrock
     wire = "bedrock"
     environment = ENVIRONMENT
+    extra = {"modelOutputTokens": 100}  # more would be asked for as a stream, lest it take longer than the time limit
 
 
 class TestSigned(Answers):
     node = Bedrock
     wire = "bedrock"
-    extra = {"apikey": "", "accessKey": KEY, "secretKey": "planted-secret"}
+    extra = {"modelOutputTokens": 100, "apikey": "", "accessKey": KEY, "secretKey": "planted-secret"}
