@@ -19,7 +19,7 @@ from rocketride_core import ToolInput
 
 from .adapting import HostedTool
 from .injecting import read_injection
-from .jsontext import NotJson, json_text
+from .jsontext import JsonText, NotJson, json_text
 from .outputs import checked, is_output
 from .running import blocking, in_thread, limited
 from .turns import Call
@@ -46,7 +46,7 @@ class _Record:
             value.close()
             raise NotJson("$: it returned a coroutine; define the tool with `async def`")
         try:
-            text = json_text(value)
+            text = str(value) if isinstance(value, JsonText) else json_text(value)
         except NotJson as error:
             raise NotJson(f"{self.call.name}: the result cannot be written as JSON: {error}") from error
         self.returned = ToolMessage(text, artifact=artifact, name=self.call.name, tool_call_id=self.call.id)

@@ -20,7 +20,7 @@ from pydantic_core import PydanticSerializationError, to_jsonable_python
 
 from rocketride_core import Secret
 
-__all__ = ["NotJson", "json_text"]
+__all__ = ["JsonText", "NotJson", "json_text"]
 
 _ATOMS = (str, bool, int, type(None))
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -28,6 +28,12 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 class NotJson(TypeError):
     """A value has no JSON form; the text says where in it, and what to return instead."""
+
+
+class JsonText(str):
+    """A text that is JSON already."""
+
+    __slots__ = ()
 
 
 def json_text(value: object) -> str:
