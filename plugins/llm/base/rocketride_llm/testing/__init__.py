@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A scripted language model behind a real socket: OpenAI's, Anthropic's and Ollama's official clients talk to it.
+"""A scripted language model behind a real socket: the vendors' official clients talk to it.
 
 from rocketride_llm.testing import Say, ScriptedServer, rate_limited
 

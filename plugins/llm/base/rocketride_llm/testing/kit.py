@@ -88,7 +88,7 @@ class SuiteKit:
     """Attributes to set in a subclass:
 
     node: the class (required).
-    wire: what the scripted server is to speak (required): `openai`, `anthropic`, `ollama`, or one registered with `register_wire`.
+    wire: what the scripted server is to speak (required): one of `wires()`, or one registered with `register_wire`.
     address: the key of the config that takes the server's address.
     extra: further settings.
     environment: variables that the vendor's library reads; they must change nothing.

@@ -24,7 +24,7 @@ class Request:
 
     Attributes:
         number: 1 for the first that the server saw.
-        wire: `openai`, `anthropic`, `ollama`, or "" for a path that no wire knows.
+        wire: one of `wires()`, or "" for a path that no wire knows.
         operation: `chat`, `embeddings`, `models`, `count_tokens`, …
         method: the HTTP method.
         path: without the query.
