@@ -141,6 +141,7 @@ class Chat:
         else:
             reply, text = self._streamed(asking, request, seconds, on_token)
         self._counted(request, reply)
+        self.node.replied(self.instance, reply)
         if reply.finish == "refused":
             raise self._error("refused", reply.text)
         if reply.finish == "length":

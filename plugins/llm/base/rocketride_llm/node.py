@@ -30,7 +30,7 @@ from .chat import Chat
 from .config import CloudConfig, LLMConfig
 from .errors import LLMError
 from .tokens import estimate
-from .wire import Backend, Request
+from .wire import Backend, Reply, Request
 
 __all__ = ["LLMNode"]
 
@@ -66,6 +66,9 @@ class LLMNode(Node[C]):
 
     def count_tokens(self, text: str) -> int:
         return estimate(text)
+
+    def replied(self, instance: Instance, reply: Reply) -> None:
+        """Hears of every reply, on the thread that asked, before its text is used; for what else a vendor says in it."""
 
     @property
     def native_tools(self) -> bool:

@@ -13,7 +13,7 @@ from rocketride_llm import Kind, LLMError, by_status, lost, transport
 __all__ = ["explain", "read_error", "told"]
 
 # Searched in "code type message", the first kind that is found wins. The words are of OpenAI, Azure, vLLM, llama.cpp, LM Studio,
-# Ollama, TGI, OpenRouter, Groq, DeepSeek, Mistral and Qwen.
+# Ollama, TGI, OpenRouter, Groq, DeepSeek, Mistral, Qwen and xAI.
 KINDS: Mapping[Kind, Sequence[str]] = {
     "permission": ("missing_scope", "missing scopes", "insufficient permissions"),
     "authentication": (
@@ -29,6 +29,10 @@ KINDS: Mapping[Kind, Sequence[str]] = {
         "billing_hard_limit_reached",
         "insufficient[ _](balance|credits?|funds)",
         "requires more credits",
+        "(used all available|not have any|n't have any) credits",
+        "spending limit",
+        "arrearage",
+        "free ?tier ?only",
     ),
     "invalid-request": (r"max_tokens['`]?( or '\w+')? is too large", "v1/responses", "not a chat model"),
     "too-long": (
@@ -55,6 +59,7 @@ KINDS: Mapping[Kind, Sequence[str]] = {
         "inappropriate content",
         "usage polic",
         "was flagged",
+        "violates usage guidelines",
         "invalid_prompt",
     ),
     "no-tools": (

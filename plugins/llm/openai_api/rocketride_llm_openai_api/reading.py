@@ -13,7 +13,7 @@ from rocketride_llm import LLMError, Reply, Usage, counted, lost, read_call
 
 from .explaining import told
 
-__all__ = ["Gathering", "whole"]
+__all__ = ["Gathering", "get", "whole"]
 
 LENGTH = ("length", "max_tokens")
 
@@ -23,8 +23,11 @@ def get(value: Any, name: str) -> Any:
     return value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)
 
 
-def whole(completion: Any) -> Reply:
+def whole(completion: Any, gathering: Gathering | None = None) -> Reply:
     """The reply in a completion.
+
+    Parameters:
+        gathering: a new one; it reads what is a vendor's own.
 
     Raises:
         LLMError: it is an error that came with a good status, or no completion at all.
@@ -32,15 +35,15 @@ def whole(completion: Any) -> Reply:
     choice = _choice(completion)
     if choice is None or (get(choice, "message") is None and get(choice, "finish_reason") != "error"):
         raise LLMError("bad-reply", "there is no message in it")
-    gathering = Gathering()
+    gathering = gathering or Gathering()
     gathering.add(choice, "message")
     gathering.finish = gathering.finish or "stop"
-    gathering.usage = _usage(completion)
+    gathering.beside(completion)
     return gathering.reply()
 
 
 class Gathering:
-    """A reply that comes in pieces."""
+    """A reply that comes in pieces. A vendor whose replies have more overrides `beside`, `add` and `reply`."""
 
     def __init__(self) -> None:
         self.finish = ""
@@ -55,9 +58,13 @@ class Gathering:
         Raises:
             LLMError: it is an error, or no chunk.
         """
-        self.usage = _usage(chunk) or self.usage
+        self.beside(chunk)
         choice = _choice(chunk)
         return "" if choice is None else self.add(choice, "delta")
+
+    def beside(self, completion: Any) -> None:
+        """Takes what stands beside the choices of a completion or chunk: the usage."""
+        self.usage = _usage(completion) or self.usage
 
     def add(self, choice: Any, place: Literal["message", "delta"]) -> str:
         """Takes a choice's message; its text."""

@@ -11,7 +11,7 @@ from typing import Any
 from rocketride_core import Message
 from rocketride_llm import Request
 
-__all__ = ["OPTIONAL", "body", "reasons", "refused_parameters"]
+__all__ = ["OPTIONAL", "body", "reasons", "refused_parameters", "told_most"]
 
 OPTIONAL = ("max_completion_tokens", "max_tokens", "stop", "stream_options", "temperature")
 MOST_STOPS = 4
@@ -23,6 +23,8 @@ REFUSAL = re.compile(
 # A limit above what the model can say: without any it says as much as it can.
 TOO_MUCH = re.compile(r"too large|at most|maximum allowed number of output", re.IGNORECASE)
 LIMITS = ("max_completion_tokens", "max_tokens")
+# DeepSeek's and DashScope's way to say that a limit is too high, which names the highest.
+MOST = re.compile(r"range of max(?:_completion)?_tokens (?:is|should be) \[\d+, ?(\d{1,9})\]", re.IGNORECASE)
 
 
 def reasons(model: str) -> bool:
@@ -33,16 +35,23 @@ def reasons(model: str) -> bool:
     return REASONING.match(model.rpartition("/")[2].removeprefix("ft:")) is not None
 
 
-def body(model: str, request: Request, refused: Collection[str], *, stream: bool) -> dict[str, Any]:
+def told_most(said: str) -> int | None:
+    """The highest limit of the answer that a server names when it refuses a higher one."""
+    found = MOST.search(said)
+    return max(1, int(found[1])) if found else None
+
+
+def body(model: str, request: Request, refused: Collection[str], *, stream: bool, most: int | None = None) -> dict[str, Any]:
     """What `chat.completions.create` is called with.
 
     Parameters:
         refused: of `OPTIONAL`, what this model or server does not take.
+        most: tokens of the answer, where the server has named a highest limit.
     """
     limit = "max_tokens" if not reasons(model) and "max_tokens" not in refused else "max_completion_tokens"
     if limit in refused:
         limit = "max_tokens"
-    optional: dict[str, Any] = {limit: request.max_tokens}
+    optional: dict[str, Any] = {limit: request.max_tokens if most is None else min(most, request.max_tokens)}
     if not reasons(model):
         if request.temperature is not None:
             optional["temperature"] = request.temperature
