@@ -5,24 +5,30 @@ To write a store: a config class on `StoreConfig`, a class with the methods of `
 `connect` returns it. `rocketride_store.testing.StoreSuite` says whether it behaves as the others do.
 """
 
-from .backend import Capabilities, Collection, Server, VectorStore, chunk_id, chunk_key, chunk_uuid, ranked
-from .config import StoreConfig
+from .backend import Capabilities, Collection, Server, VectorStore, chunk_id, chunk_key, chunk_uuid
+from .common import page_of, paged, ranked, unless
+from .config import StoreConfig, profile
 from .errors import StoreError, by_status, transport
 from .filters import Condition, Request, Where
 from .memory import InMemory, similarities
 from .node import StoreNode
-from .patience import Patience, Patient
+from .patience import Patience, within
+from .patient import Patient
+from .places import MEMORY, Address, Folders, engine, in_use
 from .probing import Findings
 from .records import flat, from_flat
 from .scores import METRICS, raw_threshold, similarity
 from .store_memory import MemoryStore
 
 __all__ = [
+    "MEMORY",
     "METRICS",
+    "Address",
     "Capabilities",
     "Collection",
     "Condition",
     "Findings",
+    "Folders",
     "InMemory",
     "MemoryStore",
     "Patience",
@@ -38,11 +44,18 @@ __all__ = [
     "chunk_id",
     "chunk_key",
     "chunk_uuid",
+    "engine",
     "flat",
     "from_flat",
+    "in_use",
+    "page_of",
+    "paged",
+    "profile",
     "ranked",
     "raw_threshold",
     "similarities",
     "similarity",
     "transport",
+    "unless",
+    "within",
 ]

@@ -7,7 +7,7 @@ import functools
 import hashlib
 import uuid
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, Protocol
 
 import attrs
@@ -18,7 +18,7 @@ from .errors import StoreError, transport
 from .filters import Where
 from .scores import METRICS
 
-__all__ = ["Capabilities", "Collection", "Server", "VectorStore", "chunk_id", "chunk_key", "chunk_uuid", "ranked"]
+__all__ = ["Capabilities", "Collection", "Server", "VectorStore", "chunk_id", "chunk_key", "chunk_uuid"]
 
 _CHUNKS: Final = uuid.UUID("6f0cf2c6-33c5-5c6e-9b3a-0e6f1d2a7b54").bytes
 
@@ -64,6 +64,9 @@ class Capabilities:
         metrics: the metrics a collection may have.
         largest: most results that one search or select gives, offset included; 0 is as many as there are.
         minimum: the oldest version of the server that works, "1.8"; "" is any. The base refuses older ones.
+        batch: most chunks of one write, 500 or fewer.
+        request: most bytes of one write; 0 is any number. The base cuts, and a chunk that is larger alone comes alone. It counts texts
+            and metadata as UTF-8, and `number` bytes for each number of a vector, which is 4 where it travels as float32.
     """
 
     exact: bool
@@ -72,6 +75,9 @@ class Capabilities:
     metrics: Sequence[str] = METRICS
     largest: int = 0
     minimum: str = ""
+    batch: int = 500
+    request: int = 0
+    number: int = 4
 
 
 class VectorStore(Protocol):
@@ -107,7 +113,7 @@ class VectorStore(Protocol):
         """Make the collection where it does not exist; the answer is what is recorded, also when another was faster.
 
         A collection that exists is never changed, except for a record of dimension and model that an interrupted `create`
-        did not get to. A metric that is not in `capabilities.metrics` is a ValueError that names it.
+        did not get to. The metric is one of `capabilities.metrics`.
         """
         ...
 
@@ -115,13 +121,13 @@ class VectorStore(Protocol):
     def upsert(self, documents: Sequence[Document], /) -> None:
         """Write chunks, replacing those with the same ids. Every document has an embedding of the collection's dimension.
 
-        The ids within one call differ, and the call has at most 500 documents.
+        The ids within one call differ, and the call is no larger than `capabilities.batch` and `capabilities.request` say.
         """
         ...
 
     @abstractmethod
     def search(self, vector: memoryview, where: Where, limit: int, /, *, least: float = 0.0) -> Sequence[Document]:
-        """The `limit` nearest chunks, best first, `score` set by `similarity()`, without embeddings.
+        """The `limit` nearest chunks, in any order, `score` set by `similarity()`, without embeddings.
 
         Parameters:
             where: never `impossible`.
@@ -142,12 +148,12 @@ class VectorStore(Protocol):
 
     @abstractmethod
     def delete(self, ids: Sequence[str], /) -> None:
-        """Remove these chunks for good, at most 500; ids that are not there are no error, an empty list touches nothing."""
+        """Remove these chunks for good, 1 to 500; ids that are not there are no error."""
         ...
 
     @abstractmethod
     def mark(self, ids: Sequence[str], deleted: bool, /) -> None:
-        """Set `isDeleted` of these chunks, at most 500, and leave everything else of them as it is; an empty list touches nothing."""
+        """Set `isDeleted` of these chunks, 1 to 500, and leave everything else of them as it is."""
         ...
 
     def ids(self, where: Where, /) -> Sequence[str]:
@@ -165,11 +171,6 @@ class VectorStore(Protocol):
     def close(self) -> None:
         """Close the client; called once."""
         return  # a Protocol's method with a body is inherited
-
-
-def ranked(documents: Iterable[Document], limit: int | None = None) -> list[Document]:
-    """The best `limit` by their score; of equal ones those first whose object and number come first, so that all stores agree."""
-    return sorted(documents, key=lambda document: (-(document.score or 0.0), chunk_key(document)))[:limit]
 
 
 def chunk_key(document: Document) -> tuple[str, int]:

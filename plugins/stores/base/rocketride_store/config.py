@@ -7,11 +7,11 @@ from typing import Any
 
 import attrs
 
-from rocketride_core import ProviderRef, setting
+from rocketride_core import Profile, ProviderRef, setting
 
 from .scores import METRICS
 
-__all__ = ["AsWritten", "StoreConfig"]
+__all__ = ["AsWritten", "StoreConfig", "profile"]
 
 
 @attrs.frozen(kw_only=True)
@@ -62,3 +62,12 @@ class AsWritten:
     host: Any = setting(None)
     port: Any = setting(None)
     apikey: Any = setting(None)
+
+
+def profile(mode: str, title: str, **values: Any) -> Profile:
+    """A profile of a place where the database can be, named after its mode.
+
+    Parameters:
+        values: of the config, by their keys in the file; mode and collection are added.
+    """
+    return Profile(mode, {"mode": mode, **values, "collection": "ROCKETRIDE"}, title=title)

@@ -6,9 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from contextlib import closing
-from importlib import import_module
-from pathlib import Path
-from typing import Annotated, Any, ClassVar, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import attrs
 
@@ -23,7 +21,6 @@ from rocketride_core import (
     Document,
     Expansion,
     Instance,
-    Node,
     NodeSpec,
     Param,
     Problem,
@@ -35,16 +32,18 @@ from rocketride_core import (
 )
 
 from .asking import Asker
-from .backend import Server, VectorStore
+from .backend import Server
 from .config import AsWritten, StoreConfig
 from .errors import StoreError, transport
 from .filters import Where
 from .keeper import Keeper, other_metric
-from .patience import Patience, Patient
+from .patience import Patience
+from .patient import Patient
+from .placed import Placed
 from .probing import Findings, checked_version, probe, unmade
 from .results import with_documents
 from .tools import Deleted, Searched, SearchFilter, ToolDocument, Upserted, delete, search, upsert
-from .wiring import bad_name, open_key, with_embedding
+from .wiring import bad_name, open_key, tile, with_embedding
 from .writing import OBJECTS, Pending, Writer, batched
 
 __all__ = ["StoreNode"]
@@ -54,18 +53,17 @@ FIRST = ("unavailable", "rate-limit")
 S = TypeVar("S", bound=StoreConfig)
 
 
-class StoreNode(Node[S]):
+class StoreNode(Placed[S]):
     """Documents in; questions to documents, answers and questions; search, upsert and delete as tools.
 
-    A store writes `spec`, `connect` and a backend class, and where they apply `address` and `name_rule`. That it needs an
-    embedding at most, is a store and a tool, and keeps what it gets, is added to its spec here.
+    A store writes `spec`, `connect` and a backend class, and where they apply `server` and `name_rule`. That it needs an
+    embedding at most, is a store and a tool, keeps what it gets, and what its tile shows, is added to its spec here.
 
     Documents of one object replace what the store had of it: new chunks are written first, then the rest of the
     old ones is removed, so that the object can always be found. The second step happens when the object is complete;
     an object that fails keeps its old chunks beside the new ones until it is stored again.
     """
 
-    library: ClassVar[str] = ""  # the module that imports the client
     backend: Patient
     keeper: Keeper
 
@@ -73,36 +71,9 @@ class StoreNode(Node[S]):
         spec = cls.__dict__.get("spec")
         if isinstance(spec, NodeSpec):
             categories = list(dict.fromkeys([*spec.categories, "store", "tool"]))
-            cls.spec = attrs.evolve(spec, categories=categories, needs={EMBEDDING: OPTIONAL, **spec.needs}, stores=True)
+            needs = {EMBEDDING: OPTIONAL, **spec.needs}
+            cls.spec = attrs.evolve(spec, categories=categories, needs=needs, stores=True, tile=spec.tile or tile(spec))
         super().__init_subclass__(**kwargs)
-
-    def connect(self) -> VectorStore:
-        """Open the database; called once, when the pipeline is loaded, and for each probe."""
-        raise NotImplementedError(f"{type(self).__name__} has no connect(); return its VectorStore there")
-
-    @property
-    def address(self) -> str:
-        """Where the server is, for messages: "localhost:6333"; "" where the database has no address."""
-        return ""
-
-    @property
-    def folder(self) -> Path | None:
-        """Of a database in this process; None where it is elsewhere. A probe makes no folder that is not there."""
-        return None
-
-    @classmethod
-    def name_rule(cls, name: str) -> str:
-        """What a collection may be called, where this name breaks the rule; "" where it does not."""
-        return "" if name else "at least one character"
-
-    @classmethod
-    def in_the_open(cls, mode: Any, host: str, port: int) -> bool:  # noqa: ARG003 - for who has servers
-        """Whether others can read what is sent to this server: it is not encrypted, and leaves this machine.
-
-        Raises:
-            ValueError: the host is no host.
-        """
-        return False
 
     def mark_deleted(self, object_ids: Sequence[str]) -> int:
         """Hide objects from every question that does not ask for `isDeleted`; the number of their chunks. Nothing is removed."""
@@ -124,11 +95,6 @@ class StoreNode(Node[S]):
         if self.folder is not None and unmade(self.folder):
             return Findings(Server(), None)
         return probe(self.connect, self.patience())
-
-    def prepare(self) -> None:
-        """Import the client. It may take seconds, which are not the server's fault: a probe does it before it looks at the clock."""
-        if self.library:
-            import_module(self.library)
 
     def patience(self) -> Patience:
         """How the database is asked: retries and their limits from the config, names and secrets for messages."""

@@ -1,27 +1,31 @@
 # SPDX-License-Identifier: MIT
-"""A store with what its errors mean, and with retries of those that pass."""
+"""How a store is asked: what its errors mean, retries of those that pass, and how long that may take."""
 
 from __future__ import annotations
 
-import functools
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from math import inf
 from typing import Any, TypeVar
 
 import attrs
 
-from rocketride_core import Document, Instance
+from rocketride_core import Instance
 
-from .backend import Capabilities, Collection, Server, VectorStore
-from .errors import StoreError, transport
-from .filters import Where
+from .errors import StoreError
 
-__all__ = ["Patience", "Patient"]
+__all__ = ["Patience", "within"]
 
 R = TypeVar("R")
 LONGEST_WAIT = 30.0  # seconds between two attempts, where the server does not ask for more
-IDS = 500  # that are removed or marked in one call of a backend
 SLICE = 0.05  # seconds after which a wait looks whether the entry is still wanted
+_until: ContextVar[float] = ContextVar("until", default=inf)
+
+
+def within(seconds: float) -> float:
+    """The time limit of one request of a client, in seconds: this one, or what its call and its entry have left, if that is less."""
+    return max(0.001, min(seconds, _until.get() - time.monotonic()))
 
 
 @attrs.frozen(kw_only=True)
@@ -86,6 +90,9 @@ class Patience:
         def once() -> R:
             nonlocal attempts
             attempts += 1
+            remaining = None if instance is None else instance.remaining
+            ends = started + self.seconds
+            limit = _until.set(ends if remaining is None else min(ends, time.monotonic() + remaining))
             try:
                 return call()
             except StoreError as error:
@@ -97,6 +104,8 @@ class Patience:
                     raise
                 # A server may repeat the key, and whoever logs the chain would have it there.
                 raise self.placed(told) from (None if self.repeated(error) else error)
+            finally:
+                _until.reset(limit)
 
         try:
             return once()
@@ -149,77 +158,3 @@ class Patience:
         last_attempt = stop_after_attempt(self.attempts)
         retry = retry_if_exception(self._again)
         return Retrying(stop=stop, wait=wait, retry=retry, before_sleep=before_sleep, sleep=sleep, reraise=True)(attempt)
-
-
-class Patient(VectorStore):
-    """A backend seen through a `Patience`, for one entry or for none.
-
-    Parameters:
-        backend: the store itself; it stays open when this object goes.
-    """
-
-    def __init__(self, backend: VectorStore, patience: Patience, instance: Instance | None = None) -> None:
-        self._backend, self._patience, self._instance = backend, patience, instance
-
-    def within(self, instance: Instance) -> Patient:
-        """The same store for one entry, whose end ends its waits."""
-        return Patient(self._backend, self._patience, instance)
-
-    @property
-    def capabilities(self) -> Capabilities:
-        return self._backend.capabilities
-
-    def _do(self, call: Callable[[], R]) -> R:
-        return self._patience.do(self._explain, call, self._instance)
-
-    def _explain(self, error: Exception) -> StoreError | None:
-        return self._backend.explain(error) or transport(error)
-
-    def about(self) -> Server:
-        return self._do(self._backend.about)
-
-    def collection(self) -> Collection | None:
-        return self._do(self._backend.collection)
-
-    def create(self, wanted: Collection, /) -> Collection:
-        return self._do(lambda: self._backend.create(wanted))
-
-    def upsert(self, documents: Sequence[Document], /) -> None:
-        self._do(lambda: self._backend.upsert(documents))
-
-    def search(self, vector: memoryview, where: Where, limit: int, /, *, least: float = 0.0) -> Sequence[Document]:
-        self._fits(limit)
-        return self._do(lambda: self._backend.search(vector, where, limit, least=least))
-
-    def select(
-        self, where: Where, /, *, words: Sequence[str] = (), offset: int = 0, limit: int | None = None
-    ) -> Sequence[Document]:
-        self._fits(offset + (limit or 0))
-        return self._do(lambda: self._backend.select(where, words=words, offset=offset, limit=limit))
-
-    def ids(self, where: Where, /) -> Sequence[str]:
-        return self._do(lambda: self._backend.ids(where))
-
-    def count(self, where: Where, /) -> int:
-        return self._do(lambda: self._backend.count(where))
-
-    def delete(self, ids: Sequence[str], /) -> None:
-        for part in _parts(ids):
-            self._do(functools.partial(self._backend.delete, part))
-
-    def mark(self, ids: Sequence[str], deleted: bool, /) -> None:
-        for part in _parts(ids):
-            self._do(functools.partial(self._backend.mark, part, deleted))
-
-    def _fits(self, results: int) -> None:
-        largest = self.capabilities.largest
-        if largest and results > largest:
-            told = StoreError(
-                "invalid", sentence=f"{self._patience.store} gives at most {largest} results at once, offset included"
-            )
-            told.detail = f"offset and limit of the question's filter make {results}"
-            raise self._patience.placed(told)
-
-
-def _parts(ids: Sequence[str]) -> Iterator[Sequence[str]]:
-    return (ids[start : start + IDS] for start in range(0, len(ids), IDS))

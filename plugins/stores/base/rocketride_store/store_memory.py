@@ -20,10 +20,7 @@ class MemoryStore(StoreNode[StoreConfig]):
         "store_memory",
         title="In-memory store",
         description="Exact vector search in memory; gone when the pipeline closes.",
-        categories=["store"],
         profiles=[Profile("default", {}, title="In memory")],
-        tile=["Collection: ${parameters.store_memory.${profile}.collection}"],
-        stores=True,
     )
 
     def connect(self) -> VectorStore:

@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from rocketride_core import EMBEDDING, Component, ControlLink, Expansion
+from rocketride_core import EMBEDDING, Component, ControlLink, Expansion, NodeSpec
 
 from .config import AsWritten
 
-__all__ = ["bad_name", "open_key", "with_embedding"]
+__all__ = ["bad_name", "open_key", "tile", "with_embedding"]
 
 
 def bad_name(component: Component, context: Expansion, title: str, rule: Callable[[str], str], name: object) -> None:
@@ -56,6 +56,13 @@ def with_embedding(component: Component, context: Expansion, written: object) ->
         control=[ControlLink(EMBEDDING.name, component.id)],
     )
     return [component, made]
+
+
+def tile(spec: NodeSpec) -> list[str]:
+    """What a store's tile shows: its server, where a profile has one, and its collection."""
+    of = f"${{parameters.{spec.provider}.${{profile}}"
+    server = [f"Host/Port: {of}.host}}:{of}.port}}"] if any("host" in one.values for one in spec.profiles) else []
+    return [*server, f"Collection: {of}.collection}}"]
 
 
 def _embeds(link: ControlLink, id: str) -> bool:

@@ -14,6 +14,8 @@ from rocketride_core import Document
 
 from ..backend import Collection, VectorStore
 from ..filters import Where
+from ..patience import Patience
+from ..patient import Patient
 
 __all__ = ["ALL", "FIRST", "Making", "at_once"]
 
@@ -29,6 +31,10 @@ class Making:
         """The backend over a collection `suite` that does not exist yet, or exists where this folder was used before."""
         raise NotImplementedError
 
+    def opened(self, folder: Path) -> VectorStore:
+        """The backend as a node uses it: with what the base does for all of them, and without retries."""
+        return Patient(self.make(folder), Patience(store="The store", attempts=1))
+
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if cls.__module__.startswith(__name__.rpartition(".")[0] + "."):
@@ -43,7 +49,7 @@ class Making:
     @pytest.fixture
     def store(self, tmp_path: Path) -> Iterator[VectorStore]:
         try:
-            store = self.make(tmp_path)
+            store = self.opened(tmp_path)
         except pytest.skip.Exception as told:
             pytest.fail(f"a store that cannot be made is a failure, not a skip: {told}")
         yield store
@@ -58,8 +64,7 @@ class Making:
     @staticmethod
     def fill(store: VectorStore, *chunks: Document) -> None:
         store.create(FIRST)
-        for start in range(0, len(chunks), 500):
-            store.upsert(chunks[start : start + 500])
+        store.upsert(chunks)
 
 
 def at_once(work: Callable[[int], object], workers: int = 8) -> None:

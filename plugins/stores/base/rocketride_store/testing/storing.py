@@ -167,7 +167,7 @@ class Storing(Making):
         assert found.text in {f"by {writer}" for writer in range(8)}
 
     def test_two_connections_are_one_collection(self, store: VectorStore, tmp_path: Path) -> None:
-        other = self.make(tmp_path)
+        other = self.opened(tmp_path)
         try:
             self.fill(store, chunk("a", 0))
             if not store.capabilities.persistent:
@@ -183,7 +183,7 @@ class Storing(Making):
     def test_what_is_written_stays(self, store: VectorStore, tmp_path: Path) -> None:
         self.fill(store, chunk("a", 0, at=60))
         store.close()
-        again = self.make(tmp_path)
+        again = self.opened(tmp_path)
         try:
             if not store.capabilities.persistent:
                 assert again.collection() is None
