@@ -87,6 +87,8 @@ class ChromaStore(VectorStore):
             metadata={"vectorSize": wanted.dimension, "modelName": wanted.model},
             configuration=index,
         )
+        # Chroma spends seconds of CPU at the next write where a collection is first read with a batch in it, and none where it is empty.
+        self._handle.count()
         return self._recorded(self._handle)
 
     def upsert(self, documents: Sequence[Document], /) -> None:
