@@ -45,14 +45,14 @@ from rocketride_core import (
     setting,
 )
 
-__all__ = ["CALLS", "FED", "HOST_NODES", "Hosted", "ToolCall", "hosted", "input_schema", "packet", "responses"]
+__all__ = ["CALLS", "FED", "HOST_NODES", "Asked", "Hosted", "hosted", "input_schema", "packet", "responses"]
 
 LANES: tuple[Lane[Any], ...] = (QUESTIONS, TEXT, DOCUMENTS, TABLE, ANSWERS, TAGS, IMAGE, AUDIO, VIDEO)
 FED = LANES[:6]  # those that a text can be sent on, in the order of choice
 
 
 @attrs.define
-class ToolCall:
+class Asked:
     """One call on its way through the pipeline, and what came of it.
 
     Parameters:
@@ -75,7 +75,7 @@ class ToolCall:
         return {"tool": self.tool, "arguments": dict(self.arguments)}
 
 
-CALLS = Lane.of("rocketride.calls", ToolCall)
+CALLS = Lane.of("rocketride.calls", Asked)
 
 
 class CallSource(Node[None]):
@@ -90,7 +90,7 @@ class CallHost(Node[None]):
     spec = NodeSpec("langchain_tools", title="Tools for LangChain", needs={TOOL: MANY}, responds=True, internal=True)
 
     @on(CALLS)
-    def call(self, instance: Instance, call: ToolCall) -> None:
+    def call(self, instance: Instance, call: Asked) -> None:
         try:
             if call.tool:
                 call.result = instance.tools.call(call.tool, call.arguments, timeout=call.timeout)
@@ -119,14 +119,11 @@ class WholePipeline(Node[WholeConfig]):
         """What the pipeline responds, by lane.
 
         Raises:
-            ToolFailure: a node of it failed; `component` is the innermost one.
+            ToolFailure: a node of it failed; `component` is which.
         """
         with instance.nested() as child:
             child.send(packet(self.config.lane, arguments))
         result = child.result()
-        if result.error is not None:
-            at = result.error.component
-            raise ToolFailure(f"{at or self.id}: {result.error}", component=at) from result.error
         return responses(result)
 
 
@@ -157,7 +154,14 @@ def packet(lane: str, arguments: Arguments) -> Packet:
 
 
 def responses(result: Result) -> dict[str, Json]:
-    """What was responded, by lane, as JSON. Vectors are left out: nobody reads them, and one is as long as the text of many documents."""
+    """What was responded, by lane, as JSON. Vectors are left out: nobody reads them, and one is as long as the text of many documents.
+
+    Raises:
+        ToolFailure: the entry failed; `component` is where.
+    """
+    if (error := result.error) is not None:
+        at, said = error.component, str(error)
+        raise ToolFailure(said if at in said else f"{at}: {said}", component=at) from error
     made: dict[str, Json] = {}
     for lane in LANES:
         found: list[Json] = []

@@ -19,7 +19,7 @@ from rocketride_core import Arguments, Blob, Entry, Kernel, Node, PipeFile, Pipe
 from rocketride_core.pipefile import read_pipe
 
 from .adapting import safe_names
-from .hosting import CALLS, FED, HOST_NODES, ToolCall, hosted, input_schema, packet
+from .hosting import CALLS, FED, HOST_NODES, Asked, hosted, input_schema, packet
 from .piping import HostCall, PipelineTool, WholeRun
 
 __all__ = ["KernelOptions", "PipelineTools", "pipeline_tools"]
@@ -232,7 +232,7 @@ def _open(pipe: str | Path | PipeFile, wish: _Wish, options: KernelOptions) -> t
     loading = kernel.load(ready.pipe)
     running = _Running(loading.__enter__(), loading.__exit__)
     try:
-        asked = ToolCall()
+        asked = Asked()
         HostCall(asked).value(running.running.run(Entry("tools"), CALLS(asked)))
     except BaseException:
         running.close()
@@ -249,7 +249,7 @@ def _open(pipe: str | Path | PipeFile, wish: _Wish, options: KernelOptions) -> t
 
 
 def _call(name: str, timeout: float | None, arguments: Arguments) -> HostCall:
-    return HostCall(ToolCall(name, arguments, timeout))
+    return HostCall(Asked(name, arguments, timeout))
 
 
 def _said(name: str, schema: Mapping[str, Any]) -> str:

@@ -30,7 +30,7 @@ from rocketride_core import (
 )
 
 from .adapting import HostedTool
-from .hosting import CALLS, ToolCall, responses
+from .hosting import CALLS, Asked, responses
 from .jsontext import JsonText, json_text
 
 __all__ = ["HostCall", "PipelineTool", "WholeRun"]
@@ -42,7 +42,7 @@ NOTHING = "The pipeline gave no response."
 class HostCall:
     """A call of one tool, as the entry of a pipeline that was made ready for it."""
 
-    call: ToolCall
+    call: Asked
 
     @property
     def packet(self) -> Packet:
@@ -67,7 +67,7 @@ class WholeRun:
     packet: Packet
 
     def value(self, result: Result) -> Json:
-        return responses(result.checked())
+        return responses(result)
 
 
 class PipelineTool(HostedTool):
