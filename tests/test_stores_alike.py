@@ -165,6 +165,7 @@ assert {client!r} in sys.modules
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DISTRIBUTIONS)
 def test_a_probe_imports_the_client_before_it_looks_at_the_clock(name: str) -> None:
     needed(CLIENTS[name])
