@@ -87,10 +87,13 @@ demo: setup ## Index documents and answer questions from them
 test: setup ## Every test: core, plugins, examples
 	@$(BIN)/pytest
 
-# What waits for clocks and processes by its nature is left out whole, though each single test of it is short.
+# What waits for clocks and processes by its nature, or goes through hundreds of files, is left out whole, though each single test of it is short.
+AT_LENGTH := timed_tools cli lifecycle cli_chat agent_examples acceptance_pipes fuzz verdicts shared_pipes stores_alike graph_layout graph_command model \
+  formatting docs
+
 quick: setup ## Unit tests without the slow ones, and ruff: under a minute
 	@$(BIN)/ruff check
-	@$(BIN)/pytest -q -m "not slow" tests $(patsubst %,--ignore tests/test_%.py,timed_tools cli lifecycle)
+	@$(BIN)/pytest -q -m "not slow" tests $(patsubst %,--ignore tests/test_%.py,$(AT_LENGTH))
 
 lint: setup types ## ruff, formatting, types
 	@$(BIN)/ruff check
