@@ -6,7 +6,7 @@ To write a store: a config class on `StoreConfig`, a class with the methods of `
 """
 
 from .backend import Capabilities, Collection, Server, VectorStore, chunk_id, chunk_key, chunk_uuid
-from .common import page_of, paged, ranked, unless
+from .common import compared, page_of, paged, ranked, unless
 from .config import StoreConfig, profile
 from .errors import StoreError, by_status, transport
 from .filters import Condition, Request, Where
@@ -17,7 +17,7 @@ from .patient import Patient
 from .places import MEMORY, Address, Folders, engine, in_use
 from .probing import Findings
 from .records import flat, from_flat
-from .scores import METRICS, raw_threshold, similarity
+from .scores import METRICS, Distances, raw_threshold, similarity
 from .store_memory import MemoryStore
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "Capabilities",
     "Collection",
     "Condition",
+    "Distances",
     "Findings",
     "Folders",
     "InMemory",
@@ -44,6 +45,7 @@ __all__ = [
     "chunk_id",
     "chunk_key",
     "chunk_uuid",
+    "compared",
     "engine",
     "flat",
     "from_flat",

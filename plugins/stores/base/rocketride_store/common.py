@@ -5,12 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
+from typing import Any
+
+import attrs
 
 from rocketride_core import Document
 
 from .backend import chunk_key
+from .memory import similarities
 
-__all__ = ["page_of", "paged", "ranked", "unless"]
+__all__ = ["compared", "page_of", "paged", "ranked", "unless"]
 
 PAGE = 500  # chunks that are read at once
 
@@ -18,6 +22,24 @@ PAGE = 500  # chunks that are read at once
 def ranked(documents: Iterable[Document], limit: int | None = None) -> list[Document]:
     """The best `limit` by their score; of equal ones those first whose object and number come first, so that all stores agree."""
     return sorted(documents, key=lambda document: (-(document.score or 0.0), chunk_key(document)))[:limit]
+
+
+def compared(
+    metric: str, asked: memoryview, rows: Iterable[tuple[Document, Any]], limit: int | None = None, least: float = 0.0
+) -> list[Document]:
+    """The best `limit` of all chunks, where a search of the database cannot reach them; no more than a page of vectors is held.
+
+    Parameters:
+        rows: chunks and their vectors.
+    """
+    import numpy as np
+
+    found, rest = list[Document](), iter(rows)
+    while page := list(islice(rest, PAGE)):
+        scores = similarities(metric, np.array([vector for _, vector in page], dtype=np.float32), asked)
+        near = zip(page, scores, strict=True)
+        found = ranked([*found, *(attrs.evolve(one, score=score) for (one, _), score in near if score >= least)], limit)
+    return found
 
 
 def paged(documents: Iterable[Document], words: Sequence[str] = (), offset: int = 0, limit: int | None = None) -> list[Document]:

@@ -143,7 +143,10 @@ def _transport(error: BaseException) -> StoreError | None:
     if "grpc" in {base.__module__.partition(".")[0] for base in bases} and callable(code):
         name = getattr(code(), "name", "")
         details = getattr(error, "details", None)
-        return StoreError(_GRPC.get(name, "unavailable"), str(details() if callable(details) else details or name))
+        said = str(details() if callable(details) else details or name)
+        kind = "too-large" if "larger than max" in said else _GRPC.get(name, "unavailable")
+        # As by_status: some servers repeat the key that they refuse.
+        return StoreError(kind, "" if kind == "authentication" else said)
     status = getattr(getattr(error, "response", None), "status_code", None)
     if names and isinstance(status, int):
         response: Any = error.response  # type: ignore[attr-defined]

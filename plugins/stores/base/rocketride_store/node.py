@@ -34,7 +34,7 @@ from rocketride_core import (
 from .asking import Asker
 from .backend import Server
 from .config import AsWritten, StoreConfig
-from .errors import StoreError, transport
+from .errors import StoreError
 from .filters import Where
 from .keeper import Keeper, other_metric
 from .patience import Patience
@@ -94,7 +94,7 @@ class StoreNode(Placed[S]):
         self.prepare()
         if self.folder is not None and unmade(self.folder):
             return Findings(Server(), None)
-        return probe(self.connect, self.patience())
+        return probe(self.connect, self.patience(), explain=self.explain)
 
     def patience(self) -> Patience:
         """How the database is asked: retries and their limits from the config, names and secrets for messages."""
@@ -130,7 +130,7 @@ class StoreNode(Placed[S]):
             raise ValueError(f"the collection's name is not one that {self.spec.title} takes: it takes {rule}")
         patience = self.patience()
         first = attrs.evolve(patience, kinds=FIRST)
-        backend = self.enter(closing(first.do(transport, self.connect)))
+        backend = self.enter(closing(first.do(self.explain, self.connect)))
         first.do(backend.explain, lambda: checked_version(backend, backend.about()))
         self.backend = Patient(backend, patience)
         self.keeper = Keeper(self.backend, self.config.collection, self.config.similarity, patience.placed)

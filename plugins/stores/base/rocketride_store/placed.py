@@ -12,6 +12,7 @@ from rocketride_core import Node
 
 from .backend import VectorStore
 from .config import StoreConfig
+from .errors import StoreError, transport
 from .places import MEMORY, Address
 
 __all__ = ["Placed"]
@@ -25,7 +26,7 @@ class Placed(Node[S]):
     Settings `host` and `port` are a server's, and `apikey` is its key; where `mode` is `embedded`, `path` is a folder.
 
     Attributes:
-        library: the module that imports the client.
+        library: the module that imports the client. Where it has a function `explain`, that says what exceptions of `connect` mean.
         engine: the module of a database in a folder, where that may be missing.
     """
 
@@ -35,6 +36,12 @@ class Placed(Node[S]):
     def connect(self) -> VectorStore:
         """Open the database; called once, when the pipeline is loaded, and for each probe."""
         raise NotImplementedError(f"{type(self).__name__} has no connect(); return its VectorStore there")
+
+    def explain(self, error: Exception) -> StoreError | None:
+        """What an exception of `connect` means; None for one that is a mistake of the program."""
+        own = getattr(import_module(self.library), "explain", transport) if self.library else transport
+        told: StoreError | None = own(error)
+        return told
 
     @property
     def address(self) -> str:

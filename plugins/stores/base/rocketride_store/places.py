@@ -61,6 +61,8 @@ class Address:
         except ValueError as error:
             told = f"the host {host!r} cannot be read ({error}); write a name, or a URL like https://example.com"
             raise ValueError(told) from error
+        if text and not name:
+            raise ValueError(f"the host {host!r} has no name; write one like localhost, or a URL like https://example.com")
         return Address(name, at, scheme == "https" if found else secure(name, at), parts.path.rstrip("/"))
 
     @property

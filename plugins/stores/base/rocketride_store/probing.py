@@ -70,8 +70,17 @@ def unmade(folder: Path) -> bool:
     return True
 
 
-def probe(connect: Callable[[], VectorStore], patience: Patience, seconds: float = SECONDS) -> Findings:
+def probe(
+    connect: Callable[[], VectorStore],
+    patience: Patience,
+    seconds: float = SECONDS,
+    *,
+    explain: Callable[[Exception], StoreError | None] = transport,
+) -> Findings:
     """Connect, ask who answers and what the collection records, and close, on a thread of its own.
+
+    Parameters:
+        explain: what an exception of `connect` means.
 
     Raises:
         StoreError: what is wrong; of kind `timeout` after `seconds`: then the thread closes what it opened when it can.
@@ -81,7 +90,7 @@ def probe(connect: Callable[[], VectorStore], patience: Patience, seconds: float
 
     def look() -> None:
         try:
-            backend = once.do(transport, connect)
+            backend = once.do(explain, connect)
             try:
                 outcome.append(once.do(backend.explain, lambda: _look(backend)))
             finally:

@@ -6,7 +6,9 @@ from __future__ import annotations
 import math
 from typing import Final
 
-__all__ = ["METRICS", "raw_threshold", "similarity"]
+import attrs
+
+__all__ = ["METRICS", "Distances", "raw_threshold", "similarity"]
 
 METRICS: Final = ("cosine", "ip", "l2")
 # Scores are rounded to 6 decimals; what a server compares must not be stricter than what the base compares.
@@ -53,3 +55,29 @@ def raw_threshold(metric: str, least: float) -> float | None:
     if metric == "l2":
         return 1 / wanted - 1
     return math.log(wanted / (1 - wanted))
+
+
+@attrs.frozen
+class Distances:
+    """The distances of a database that tells those: 1 - cosine, an inner product turned round, a Euclidean distance or its square.
+
+    Parameters:
+        ip: what the inner product is subtracted from.
+        squared: l2 is told as its square.
+    """
+
+    ip: float = 0.0
+    squared: bool = False
+
+    def score(self, metric: str, distance: float) -> float:
+        """The similarity that a distance stands for."""
+        if metric == "l2":
+            return similarity(metric, max(0.0, distance) ** 0.5 if self.squared else distance)
+        return similarity(metric, (1.0 if metric == "cosine" else self.ip) - distance)
+
+    def greatest(self, metric: str, least: float) -> float | None:
+        """The greatest distance that is wanted, a hair more generous than the score `least`; None where nothing is cut."""
+        raw = raw_threshold(metric, least)
+        if raw is None or metric == "l2":
+            return None if raw is None else raw * raw if self.squared else raw
+        return (1.0 if metric == "cosine" else self.ip) - raw

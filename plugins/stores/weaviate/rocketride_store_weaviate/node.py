@@ -8,14 +8,13 @@ from typing import Any
 
 import attrs
 
-from rocketride_core import NodeSpec, Profile, Secret, setting
-from rocketride_store import StoreConfig, StoreNode, VectorStore
+from rocketride_core import NodeSpec, Secret, setting
+from rocketride_store import Address, StoreConfig, StoreNode, VectorStore, profile
 
-from .address import address
-
-__all__ = ["NAME_RULE", "Weaviate", "WeaviateConfig"]
+__all__ = ["NAME_RULE", "Weaviate", "WeaviateConfig", "calls_at"]
 
 NAME_RULE = "1 to 255 letters, digits or '_', beginning with a letter"
+_CLOUDS = ("weaviate.cloud", "weaviate.network", "weaviate.io", "semi.technology")
 
 
 @attrs.frozen(kw_only=True)
@@ -51,24 +50,10 @@ class Weaviate(StoreNode[WeaviateConfig]):
         "weaviate",
         title="Weaviate Vector Store",
         description="Keeps embedded documents in Weaviate and finds them for questions.",
-        categories=["store"],
         profiles=[
-            Profile(
-                "cloud",
-                {"mode": "cloud", "host": "", "port": 443, "grpc_port": 443, "apikey": "", "collection": "ROCKETRIDE"},
-                title="Weaviate cloud server",
-            ),
-            Profile(
-                "local",
-                {"mode": "local", "host": "localhost", "port": 8080, "grpc_port": 50051, "collection": "ROCKETRIDE"},
-                title="Your own Weaviate server",
-            ),
+            profile("cloud", "Weaviate cloud server", host="", port=443, grpc_port=443, apikey=""),
+            profile("local", "Your own Weaviate server", host="localhost", port=8080, grpc_port=50051),
         ],
-        tile=[
-            "Host/Port: ${parameters.weaviate.${profile}.host}:${parameters.weaviate.${profile}.port}",
-            "Collection: ${parameters.weaviate.${profile}.collection}",
-        ],
-        stores=True,
     )
 
     @classmethod
@@ -76,26 +61,39 @@ class Weaviate(StoreNode[WeaviateConfig]):
         return "" if re.fullmatch(r"[A-Za-z][A-Za-z0-9_]{0,254}", name) else NAME_RULE
 
     @classmethod
-    def in_the_open(cls, mode: Any, host: str, port: int) -> bool:
-        return address(mode, host, port).in_the_open
-
-    @property
-    def address(self) -> str:
-        return f"{self.config.host}:{self.config.port}" if "://" not in self.config.host else self.config.host
+    def server(cls, mode: Any, host: str, port: int) -> Address:
+        return Address.of(host, port, store=cls.spec.title, secure=lambda _, at: mode == "cloud" or at == 443)
 
     def connect(self) -> VectorStore:
         config = self.config
-        if not config.host:
-            raise ValueError(f'{self.id} has no host; write "host" in its config, or choose the profile local')
-        where = address(config.mode, config.host, config.port, config.grpc_host, config.grpc_port)
-        from .backend import WeaviateStore
-        from .wire import opened
+        self.require("host", ", or choose the profile local")
+        rest = self.server(config.mode, config.host, config.port)
+        calls = calls_at(rest, config.mode, config.grpc_host, config.grpc_port)
+        from .backend import WeaviateStore, opened
 
-        client = opened(
-            where,
-            config.api_key.reveal(),
-            init=config.init_timeout,
-            query=config.timeout,
-            insert=config.insert_timeout,
+        limits = {"init": config.init_timeout, "query": config.timeout, "insert": config.insert_timeout}
+        return WeaviateStore(opened(rest, calls, config.api_key.reveal(), **limits), config.collection)
+
+
+def calls_at(rest: Address, mode: str, host: str, port: int) -> Address:
+    """Where the gRPC of a server is; encrypted where its REST is.
+
+    Parameters:
+        host: "" is the server's own; for a cluster of Weaviate Cloud it is the name that belongs to it.
+
+    Raises:
+        ValueError: REST and gRPC would be the same address.
+    """
+    calls = attrs.evolve(rest, host=host or (_cloud(rest.host) if mode == "cloud" else rest.host), port=port, prefix="")
+    if str(calls) == str(rest):
+        raise ValueError(
+            f"REST and gRPC cannot both be at {rest}; write in grpc_host or grpc_port where the server's gRPC answers"
         )
-        return WeaviateStore(client, config.collection)
+    return calls
+
+
+def _cloud(name: str) -> str:
+    if name.endswith(".weaviate.network"):
+        cluster, _, domain = name.partition(".")
+        return f"{cluster}.grpc.{domain}"
+    return f"grpc-{name}" if name.endswith(_CLOUDS) else name

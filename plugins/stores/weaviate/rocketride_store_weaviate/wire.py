@@ -23,9 +23,7 @@ from weaviate.exceptions import (
 )
 from weaviate.proto.v1 import weaviate_pb2_grpc
 
-from rocketride_store import StoreError, by_status, transport
-
-from .address import Address
+from rocketride_store import Address, StoreError, by_status, transport, within
 
 __all__ = ["MINIMUM", "explain", "opened"]
 
@@ -38,42 +36,18 @@ _CHANNEL = [
 ]
 
 
-def opened(where: Address, key: str, *, init: float = 30.0, query: float = 60.0, insert: float = 120.0) -> WeaviateClient:
+def opened(
+    rest: Address, calls: Address, key: str, *, init: float = 30.0, query: float = 60.0, insert: float = 120.0
+) -> WeaviateClient:
     """A client whose REST and gRPC have both answered.
 
     Parameters:
         key: API key, "" for a server that asks for none.
         init, query, insert: time limits in seconds, of each check here, of a question, and of a write.
-
-    Raises:
-        StoreError: nothing that can be used answers there.
     """
-    try:
-        _ready(where, key, init)
-        return _client(where, key, init, query, insert)
-    except (StoreError, WeaviateBaseError, httpx.HTTPError) as error:
-        told = explain(error)
-        if told is None:
-            raise
-        raise told from error
-
-
-def _ready(where: Address, key: str, seconds: float) -> None:
-    headers = {"Authorization": f"Bearer {key}"} if key else {}
-    try:
-        with httpx.Client(trust_env=False, verify=where.secure, timeout=seconds, headers=headers) as client:
-            response = client.get(f"{where.url}/v1/.well-known/ready")
-    except httpx.InvalidURL as error:
-        raise StoreError("invalid", f"{where.url} is no address: {error}") from error
-    if response.status_code == 404:
-        raise StoreError("bad-reply", "it knows no /v1/.well-known/ready", status=404)
-    if response.status_code >= 300:
-        raise by_status(response.status_code, response.text)
-
-
-def _client(where: Address, key: str, init: float, query: float, insert: float) -> WeaviateClient:
+    _ready(rest, key, init)
     client = WeaviateClient(
-        ConnectionParams.from_params(where.host, where.port, where.secure, where.grpc_host, where.grpc_port, where.secure),
+        ConnectionParams.from_params(rest.host, rest.port, rest.secure, calls.host, calls.port, calls.secure),
         auth_client_secret=Auth.api_key(key) if key else None,
         additional_config=AdditionalConfig(
             timeout=Timeout(init=init, query=query, insert=insert),
@@ -82,35 +56,44 @@ def _client(where: Address, key: str, init: float, query: float, insert: float) 
         # Its own checks also ask a package index for the newest client.
         skip_init_checks=True,
     )
+    connection: Any = client._connection
     try:
-        try:
-            client.connect()
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise StoreError("bad-reply", "its /v1/meta tells no version") from error
-        connection: Any = client._connection
-        try:
-            connection._ping_grpc("sync")
-        except WeaviateGRPCUnavailableError as error:
-            raise _no_grpc(where, error) from error
+        client.connect()
+        connection._ping_grpc("sync")
         _Plainly(connection).listen()
+        connection._client.event_hooks["request"].append(_in_time)
+    except WeaviateGRPCUnavailableError as error:
+        client.close()
+        told = transport(error) or StoreError("connection")
+        said = "did not answer in time" if told.kind == "timeout" else "cannot be reached"
+        told.sentence = f"Weaviate answers at {rest}, but its gRPC port {calls} {said}; open it, or set grpc_host and grpc_port"
+        raise told from error
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        client.close()
+        raise StoreError("bad-reply", "its /v1/meta tells no version") from error
     except BaseException:
         client.close()
         raise
     return client
 
 
-def _no_grpc(where: Address, error: Exception) -> StoreError:
-    told = transport(error) or StoreError("connection")
-    said = "did not answer in time" if told.kind == "timeout" else "cannot be reached"
-    told.sentence = (
-        f"Weaviate answers at {where}, but its gRPC port {where.grpc_host}:{where.grpc_port} {said}; "
-        "open it, or set grpc_host and grpc_port"
-    )
-    return told
+def _ready(rest: Address, key: str, seconds: float) -> None:
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    with httpx.Client(trust_env=False, verify=rest.secure, timeout=within(seconds), headers=headers) as client:
+        response = client.get(f"{rest.url}/v1/.well-known/ready")
+    if response.status_code == 404:
+        raise StoreError("bad-reply", "it knows no /v1/.well-known/ready", status=404)
+    if response.status_code >= 300:
+        raise by_status(response.status_code, response.text)
+
+
+def _in_time(request: httpx.Request) -> None:
+    limits = request.extensions["timeout"]
+    limits |= {name: within(limit) for name, limit in limits.items() if limit}
 
 
 class _Plainly(grpc.UnaryUnaryClientInterceptor):  # type: ignore[misc]
-    """Raises what a call's status means, before the client sees it.
+    """Ends a call when its entry has no more time, and raises what its status means, before the client sees it.
 
     The client repeats calls for a minute and throws away their status: neither is wanted here. One of these serves one
     channel. Where a call found no answer in time the next ones get a new channel: the old one's connection may be dead without
@@ -126,7 +109,7 @@ class _Plainly(grpc.UnaryUnaryClientInterceptor):  # type: ignore[misc]
         self._connection._grpc_stub = stub(grpc.intercept_channel(self._connection._grpc_channel, self))
 
     def intercept_unary_unary(self, continuation: Any, details: Any, request: Any) -> Any:
-        call = continuation(details, request)
+        call = continuation(details._replace(timeout=within(details.timeout)), request)
         if isinstance(call, grpc.RpcError):
             told = _by_code(call)
             if told.kind == "timeout":
@@ -146,22 +129,15 @@ class _Plainly(grpc.UnaryUnaryClientInterceptor):  # type: ignore[misc]
 
 def _by_code(call: Any) -> StoreError:
     told = transport(call) or StoreError("unavailable")
-    name = getattr(call.code(), "name", "")
-    if name == "UNKNOWN":
-        # The server's own refusals come without a status.
-        missing = re.search(r"could not find class|class .* (not found|does not exist)", told.detail)
-        return StoreError("not-found" if missing else "invalid", told.detail)
-    if name == "RESOURCE_EXHAUSTED" and "larger than max" in told.detail:
-        return StoreError("too-large", told.detail)
-    if name == "UNAUTHENTICATED":
-        return StoreError("authentication")
+    # The server's own refusals come without a status.
+    unknown = getattr(call.code(), "name", "") == "UNKNOWN"
+    if unknown and re.search(r"could not find class|class .* (not found|does not exist)", told.detail):
+        return StoreError("not-found", told.detail)
     return told
 
 
 def explain(error: Exception) -> StoreError | None:
     """What an exception of weaviate-client, or of httpx and grpc below it, means; None for a mistake of the program."""
-    if isinstance(error, StoreError):
-        return error
     if isinstance(error, AuthenticationFailedError):
         return StoreError("authentication")
     if isinstance(error, InsufficientPermissionsError):
@@ -170,6 +146,8 @@ def explain(error: Exception) -> StoreError | None:
         return by_status(error.status_code, _words(error.error) or str(error))
     if isinstance(error, ResponseCannotBeDecodedError):
         return StoreError("bad-reply", str(error))
+    if isinstance(error, httpx.InvalidURL):
+        return StoreError("invalid", f"the server's address is none: {error}")
     old = re.search(r"version v?(\S+) is not supported", str(error)) if isinstance(error, WeaviateBaseError) else None
     if old:
         return StoreError("version", sentence=f"Weaviate {old[1]} is too old: {MINIMUM} or newer is needed; update the server")

@@ -14,20 +14,19 @@ import numpy as np
 import pytest
 
 from rocketride_core import Document, Json
-from rocketride_store import Collection, StoreError, VectorStore, Where, chunk_uuid
+from rocketride_store import Address, Collection, Patience, Patient, StoreError, VectorStore, Where, chunk_uuid
 from rocketride_store.filters import Condition, Request
 from rocketride_store.testing import StoreSuite, chunk, keys, vector
-from rocketride_store_weaviate.address import address
+from rocketride_store_weaviate.node import Weaviate, calls_at
 
 FIRST = Collection("suite", 3, "model-a")
 
 
 def connected(double: Any, name: str = "suite", key: str = "", **limits: float) -> Any:
-    from rocketride_store_weaviate.backend import WeaviateStore
-    from rocketride_store_weaviate.wire import opened
+    from rocketride_store_weaviate.backend import WeaviateStore, opened
 
-    where = address("local", "127.0.0.1", double.port, grpc_port=double.grpc_port)
-    return WeaviateStore(opened(where, key, **limits), name)
+    rest, calls = Address("127.0.0.1", double.port), Address("127.0.0.1", double.grpc_port)
+    return WeaviateStore(opened(rest, calls, key, **limits), name)
 
 
 class TestWeaviate(StoreSuite):
@@ -163,7 +162,8 @@ def test_a_mark_of_what_is_not_there_is_no_error(store: Any) -> None:
 
 def test_large_batches_are_sent_in_parts(store: Any, double: Any) -> None:
     store.create(FIRST)
-    store.upsert([chunk("a", number, "x" * 1_000_000) for number in range(5)])
+    whole = Patient(store, Patience(store="Weaviate"))
+    whole.upsert([chunk("a", number, "x" * 2_000_000) for number in range(5)])
     assert double.calls["BatchObjects"] == 5
     assert len(store.ids(Where())) == 5
 
@@ -261,6 +261,11 @@ def test_another_metric_is_called_by_its_name(store: Any, double: Any) -> None:
 # ---- addresses
 
 
+def addresses(mode: str, host: str, port: int, grpc_host: str = "", grpc_port: int = 50051) -> tuple[Address, Address]:
+    rest = Weaviate.server(mode, host, port)
+    return rest, calls_at(rest, mode, grpc_host, grpc_port)
+
+
 @pytest.mark.parametrize(
     ("given", "url", "grpc"),
     [
@@ -283,22 +288,22 @@ def test_another_metric_is_called_by_its_name(store: Any, double: Any) -> None:
 )
 def test_addresses(given: Any, url: str, grpc: str) -> None:
     if not url:
-        with pytest.raises(ValueError, match="cannot be read|is none"):
-            address(*given)
+        with pytest.raises(ValueError, match="cannot be read|has no name"):
+            addresses(*given)
         return
-    found = address(*given)
-    assert (found.url, f"{found.grpc_host}:{found.grpc_port}") == (url, grpc)
+    rest, calls = addresses(*given)
+    assert (rest.url, f"{calls.host}:{calls.port}", rest.secure) == (url, grpc, calls.secure)
 
 
 @pytest.mark.parametrize(
     ("given", "said"),
     [
         (("cloud", "example.com", 443, "", 443), "REST and gRPC cannot both be at example.com:443"),
-        (("local", "ftp://x", 1), "a URL with http:// or https://"),
-        (("local", "//", 1), "write a name like localhost"),
+        (("local", "ftp://x", 1), "begins with http:// or https://"),
+        (("local", "//", 1), "write one like localhost"),
         (("local", "box:port", 1), "cannot be read"),
     ],
 )
 def test_wrong_addresses_say_what_to_write(given: Any, said: str) -> None:
     with pytest.raises(ValueError, match=said):
-        address(*given)
+        addresses(*given)

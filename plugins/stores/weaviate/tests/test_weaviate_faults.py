@@ -13,9 +13,8 @@ import attrs
 import grpc  # type: ignore[import-untyped]
 import pytest
 
-from rocketride_store import Collection, Patience, Patient, StoreError, Where, transport
+from rocketride_store import Address, Collection, Patience, Patient, StoreError, Where
 from rocketride_store.testing import FaultProxy, chunk, keys, vector
-from rocketride_store_weaviate.address import address
 
 FIRST = Collection("suite", 3, "model-a")
 NEEDLE = "a needle in the batch"
@@ -31,11 +30,10 @@ class Way:
     grpc: FaultProxy
 
     def store(self, **limits: float) -> Any:
-        from rocketride_store_weaviate.backend import WeaviateStore
-        from rocketride_store_weaviate.wire import opened
+        from rocketride_store_weaviate.backend import WeaviateStore, opened
 
-        where = address("local", "127.0.0.1", self.rest.port, grpc_port=self.grpc.port)
-        return WeaviateStore(opened(where, "", **limits), "suite")
+        rest, calls = Address("127.0.0.1", self.rest.port), Address("127.0.0.1", self.grpc.port)
+        return WeaviateStore(opened(rest, calls, "", **limits), "suite")
 
 
 @pytest.fixture
@@ -143,6 +141,24 @@ def test_a_stall_ends_at_the_time_limit(way: Way) -> None:
         store.close()
 
 
+@pytest.mark.parametrize("what", ["search", "mark", "collection"])
+def test_no_request_outlives_its_call(way: Way, store: Any, what: str) -> None:
+    marked = "00000000-0000-4000-8000-000000000000"
+    calls: dict[str, tuple[FaultProxy, Callable[[], Any]]] = {
+        "search": (way.grpc, lambda: store.search(vector(1, 0, 0), Where(), 3)),
+        # Of its two requests the first is answered.
+        "mark": (way.rest, lambda: store.mark([marked], True)),
+        "collection": (way.rest, store.collection),
+    }
+    stalling, call = calls[what]
+    stalling.stall(b"PATCH" if what == "mark" else b"", times=None)
+    started = time.monotonic()
+    with pytest.raises(StoreError, match="did not answer in time"):
+        Patience(store="Weaviate", attempts=1, seconds=0.3).do(store.explain, call)
+    assert time.monotonic() - started < 1.5  # the store's own limits are 5 s
+    assert stalling.hits == 1
+
+
 def test_many_that_found_no_answer_share_one_new_connection(way: Way) -> None:
     store = way.store(query=0.5)
     try:
@@ -184,12 +200,13 @@ def test_a_server_that_restarts_is_found_again(way: Way, store: Any) -> None:
 # ---- when the pipeline opens
 
 
-def opening(double: Any, key: str = "", **changed: Any) -> StoreError:
-    from rocketride_store_weaviate.wire import opened
+def opening(double: Any, key: str = "", *, port: int = 0, grpc_port: int = 0) -> StoreError:
+    from rocketride_store_weaviate.backend import explain, opened
 
-    where = attrs.evolve(address("local", "127.0.0.1", double.port, grpc_port=double.grpc_port), **changed)
+    rest, calls = Address("127.0.0.1", port or double.port), Address("127.0.0.1", grpc_port or double.grpc_port)
+    once = Patience(store="Weaviate", attempts=1)
     with pytest.raises(StoreError) as caught:
-        opened(where, key, init=0.5, query=0.5)
+        once.do(explain, lambda: opened(rest, calls, key, init=0.5, query=0.5))
     return caught.value
 
 
@@ -248,12 +265,12 @@ def test_another_server_is_not_taken_for_weaviate(double: Any) -> None:
 
 
 def test_a_server_that_is_about_to_be_ready(double: Any) -> None:
-    from rocketride_store_weaviate.wire import opened
+    from rocketride_store_weaviate.backend import explain, opened
 
     double.not_ready = 2
     patience = Patience(store="Weaviate", delay=0.01, kinds=("unavailable",))
-    where = address("local", "127.0.0.1", double.port, grpc_port=double.grpc_port)
-    patience.do(transport, lambda: opened(where, "")).close()
+    rest, calls = Address("127.0.0.1", double.port), Address("127.0.0.1", double.grpc_port)
+    patience.do(explain, lambda: opened(rest, calls, "")).close()
     assert double.calls["GET .well-known"] == 3
 
 
