@@ -121,7 +121,7 @@ def test_a_pipeline_that_would_run(site: Path, capsys: pytest.CaptureFixture[str
 
 
 def test_each_missing_node_says_what_to_type(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    checks = doctor(capsys, pipe("ocr", "preprocessor_code", "db_mysql", "questoin"), code=1)
+    checks = doctor(capsys, pipe("ocr", "llm_xai", "db_mysql", "questoin"), code=1)
     assert said(checks, "node", "ocr") == ("miss", "not installed", "pip install rocketride-ocr")
     assert line(checks, "node", "ocr")["components"] == ["ocr_x"]
     assert said(checks, "node", "db_mysql")[:2] == ("miss", "nobody has written this node yet")
@@ -132,7 +132,7 @@ def test_each_missing_node_says_what_to_type(site: Path, capsys: pytest.CaptureF
     assert main(["doctor", "a.pipe"]) == 1
     out = capsys.readouterr().out
     assert out.splitlines()[0].startswith("a.pipe: would not run here, 4 missing or wrong")
-    assert out.endswith("To install what is missing:\n  pip install rocketride-ocr rocketride-preprocessor-code\n")
+    assert out.endswith("To install what is missing:\n  pip install rocketride-llm-xai rocketride-ocr\n")
 
 
 def test_a_note_on_the_canvas_is_no_miss(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
