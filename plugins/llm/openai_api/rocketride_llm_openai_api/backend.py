@@ -11,7 +11,7 @@ from rocketride_llm import LLMError, Reply, Request, shown
 
 from .explaining import explain, read_error
 from .reading import Gathering, whole
-from .sending import body, refused_parameters, told_most
+from .sending import body, only_streams, refused_parameters, told_most
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
@@ -23,8 +23,8 @@ class ChatCompletions:
     """A `rocketride_llm.Backend`.
 
     An optional parameter that the server refuses is left out from then on, so that new models and simple servers work; of a
-    limit that it says is too high, what it names as the highest is sent. A vendor's own may be read with a `gathering` of its
-    own, and written into what `body` returns.
+    limit that it says is too high, what it names as the highest is sent; a model that only streams is asked for a stream. A
+    vendor's own may be read with a `gathering` of its own, and written into what `body` returns.
 
     Parameters:
         client: is closed with the backend.
@@ -40,6 +40,7 @@ class ChatCompletions:
         self._headers = {} if client.api_key else {"Authorization": Omit()}
         self._refused: set[str] = set()
         self._most: int | None = None
+        self._streams_only = False
 
     def body(self, request: Request, refused: Collection[str], *, stream: bool) -> dict[str, Any]:
         """What is sent; see `sending.body`."""
@@ -50,15 +51,19 @@ class ChatCompletions:
 
         once: set[str] = set()
         while True:
-            sent = self.body(request, self._refused | once, stream=on_text is not None)
+            hear = on_text or (_nobody if self._streams_only else None)
+            sent = self.body(request, self._refused | once, stream=hear is not None)
             try:
-                if on_text is None:
+                if hear is None:
                     return whole(await self._create(sent), self.gathering())
-                return await self._streamed(sent, on_text)
+                return await self._streamed(sent, hear)
             except APIStatusError as error:
                 said = read_error(error.body)[0]
                 if error.status_code not in (400, 422):
                     raise
+                if hear is None and only_streams(said):
+                    self._streams_only = True
+                    continue
                 most = told_most(said)
                 if most is not None and most < min(request.max_tokens, self._most or request.max_tokens):
                     self._most = most
@@ -96,3 +101,7 @@ class ChatCompletions:
                 if text := gathering.feed(chunk):
                     on_text(text)
         return gathering.reply()
+
+
+def _nobody(text: str) -> None:
+    """Hears the stream of an answer that was asked for as a whole."""

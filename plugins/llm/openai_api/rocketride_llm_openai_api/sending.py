@@ -11,7 +11,7 @@ from typing import Any
 from rocketride_core import Message
 from rocketride_llm import Request
 
-__all__ = ["OPTIONAL", "body", "reasons", "refused_parameters", "told_most"]
+__all__ = ["OPTIONAL", "body", "only_streams", "reasons", "refused_parameters", "told_most"]
 
 OPTIONAL = ("max_completion_tokens", "max_tokens", "stop", "stream_options", "temperature")
 MOST_STOPS = 4
@@ -25,6 +25,14 @@ TOO_MUCH = re.compile(r"too large|at most|maximum allowed number of output", re.
 LIMITS = ("max_completion_tokens", "max_tokens")
 # DeepSeek's and DashScope's way to say that a limit is too high, which names the highest.
 MOST = re.compile(r"range of max(?:_completion)?_tokens (?:is|should be) \[\d+, ?(\d{1,9})\]", re.IGNORECASE)
+
+# DashScope's, of models that think.
+STREAMS = re.compile(r"only supports? stream|false for non-streaming", re.IGNORECASE)
+
+
+def only_streams(said: str) -> bool:
+    """A server says that this model's answers come as streams and not otherwise."""
+    return STREAMS.search(said) is not None
 
 
 def reasons(model: str) -> bool:

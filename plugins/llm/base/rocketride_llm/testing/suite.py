@@ -105,4 +105,5 @@ class LLMSuite(Answers, Faults):
             ],
             source="source",
         )
-        return Kernel(nodes=[Source, End, self.node]).check(pipe, probe=True)
+        problems = Kernel(nodes=[Source, End, self.node]).check(pipe, probe=True)
+        return [problem for problem in problems if problem.code != "deprecated-profile"]
