@@ -10,14 +10,15 @@ if TYPE_CHECKING:
     from .adapting import as_langchain
     from .executor import BasicToolNode, ToolExecutor
     from .jsontext import NotJson, json_text
-    from .pipelines import PipelineTools, pipeline_tools
+    from .opened import PipelineTools
+    from .pipelines import pipeline_tools
 
 __all__ = ["BasicToolNode", "NotJson", "PipelineTools", "ToolExecutor", "as_langchain", "json_text", "pipeline_tools"]
 
 _PLACES = {
     "BasicToolNode": "executor",
     "NotJson": "jsontext",
-    "PipelineTools": "pipelines",
+    "PipelineTools": "opened",
     "ToolExecutor": "executor",
     "as_langchain": "adapting",
     "json_text": "jsontext",

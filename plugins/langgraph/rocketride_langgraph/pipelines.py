@@ -3,14 +3,11 @@
 
 from __future__ import annotations
 
-import asyncio
-import weakref
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from threading import Lock
-from types import TracebackType
-from typing import Any, Literal, Self, TypedDict, Unpack, cast, overload
+from typing import Any, Literal, TypedDict, Unpack
 
 import attrs
 from langchain_core.tools import BaseTool
@@ -19,10 +16,13 @@ from rocketride_core import Arguments, Blob, Entry, Kernel, Node, PipeFile, Pipe
 from rocketride_core.pipefile import read_pipe
 
 from .adapting import safe_names
-from .hosting import CALLS, FED, HOST_NODES, Asked, hosted, input_schema, packet
+from .feeding import FED, input_schema, packet
+from .hosting import CALLS, HOST_NODES, Asked
+from .opened import Opened, PipelineTools, Running
 from .piping import HostCall, PipelineTool, WholeRun
+from .wiring import hosted
 
-__all__ = ["KernelOptions", "PipelineTools", "pipeline_tools"]
+__all__ = ["KernelOptions", "pipeline_tools"]
 
 
 class KernelOptions(TypedDict, total=False):
@@ -35,91 +35,6 @@ class KernelOptions(TypedDict, total=False):
     tool_timeout: float | None
     trace: Literal["off", "calls", "payloads"]
     trace_to: Path | Callable[[Arguments], None] | None
-
-
-class _Running:
-    """A running pipeline. The one that was opened here is closed when asked, or with the last tool that holds it."""
-
-    def __init__(self, running: Pipeline, close: Callable[..., None] | None = None) -> None:
-        self.running = running
-        self._close = close
-        self._finalizer = None if close is None else weakref.finalize(self, close, RunError, None, None)
-
-    def close(self) -> None:
-        if self._close is not None and self._finalizer is not None and self._finalizer.detach():
-            self._close(None, None, None)
-
-
-class PipelineTools(Sequence[BaseTool]):
-    """The tools of a pipeline, as LangChain tools. Made by `pipeline_tools`; the pipeline is opened at the first use, or by `with`."""
-
-    def __init__(self, make: Callable[[], tuple[_Running, list[BaseTool]]]) -> None:
-        self._make = make
-        self._lock = Lock()
-        self._made: tuple[_Running, list[BaseTool]] | None = None
-
-    def _opened(self) -> tuple[_Running, list[BaseTool]]:
-        with self._lock:
-            if self._made is None:
-                self._made = self._make()
-            return self._made
-
-    def __repr__(self) -> str:
-        names = "not open yet" if self._made is None else ", ".join(tool.name for tool in self._made[1])
-        return f"<PipelineTools: {names}>"
-
-    def __len__(self) -> int:
-        return len(self._opened()[1])
-
-    @overload
-    def __getitem__(self, at: int) -> BaseTool: ...
-    @overload
-    def __getitem__(self, at: slice) -> Sequence[BaseTool]: ...
-    def __getitem__(self, at: int | slice) -> BaseTool | Sequence[BaseTool]:
-        return self._opened()[1][at]
-
-    def __iter__(self) -> Iterator[BaseTool]:
-        return iter(self._opened()[1])
-
-    def by_name(self, name: str) -> BaseTool:
-        """One tool, by its LangChain name, or as the pipeline calls it, `search_1.search`.
-
-        Raises:
-            KeyError: there is none; the text lists those there are.
-        """
-        for tool in self:
-            if name in (tool.name, cast("PipelineTool", tool).full_name):
-                return tool
-        raise KeyError(f"{name}: there are {', '.join(tool.name for tool in self)}")
-
-    def close(self) -> None:
-        """End the pipeline, where it was opened here: what runs gets 5 seconds. Calls after it are ToolExceptions.
-
-        Raises:
-            RunError: a node could not be ended; all others were.
-        """
-        with self._lock:
-            if self._made is not None:
-                self._made[0].close()
-
-    def __enter__(self) -> Self:
-        self._opened()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.close()
-
-    async def __aenter__(self) -> Self:
-        opening = asyncio.ensure_future(asyncio.to_thread(self._opened))
-        try:
-            await asyncio.shield(opening)
-        except asyncio.CancelledError:  # the thread goes on: what it opens must be closed
-            opening.add_done_callback(lambda done: None if done.cancelled() or done.exception() else done.result()[0].close())
-            raise
-        return self
-
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        await asyncio.to_thread(self.close)
 
 
 def pipeline_tools(
@@ -145,14 +60,17 @@ def pipeline_tools(
         description: of that tool: what it is good for, by which a model decides.
         prefix: before the names of the other tools, `support` for `support__search_1__search`.
         source: id of the component that starts the whole, instead of the file's choice.
-        timeout: seconds for a call, None is no limit.
+        timeout: seconds for a call, and for each object that a node makes in it; None is no limit.
         on_error: "message": a model reads what went wrong as the tool's answer; "raise": a ToolException.
         kernel: what `Kernel` takes.
 
     Raises:
         ValueError: a number or a word is out of its range, or does not go with a running pipeline; at the first use, there is nothing to
             offer.
-        PipeError, RunError, ToolError: at the first use: the file is wrong, a node cannot begin, or cannot list its tools.
+        PipeError, RunError, ToolError: at the first use: the file is wrong, a node cannot begin, or no tool at all can be listed.
+
+    Warns:
+        RuntimeWarning: at the first use: a component cannot list its tools; `unlisted` of the result has it too.
     """
     if timeout is not None and not timeout > 0:
         raise ValueError(f"timeout is a number of seconds over 0, or None for no limit, not {timeout!r}")
@@ -185,7 +103,7 @@ class _Wish:
     handled: bool
 
     def tool(
-        self, running: _Running, full: str, name: str, tool: Tool, begin: Callable[[Arguments], Any], **more: Any
+        self, running: Running, full: str, name: str, tool: Tool, begin: Callable[[Arguments], Any], **more: Any
     ) -> BaseTool:
         """A tool of the pipeline under these names."""
         return PipelineTool(
@@ -205,15 +123,15 @@ class _Wish:
         return self.only is None or name in self.only or name.partition(".")[0] in self.only
 
 
-def _of_running(pipeline: Pipeline, wish: _Wish) -> tuple[_Running, list[BaseTool]]:
+def _of_running(pipeline: Pipeline, wish: _Wish) -> Opened:
     lane = next((lane.name for lane in FED if _takes(pipeline, lane.name)), "")
     if not lane:
         raise ValueError("this pipeline cannot be one tool: no text can be sent on the lanes of its source")
-    full, running = wish.name or "pipeline", _Running(pipeline)
-    tool = Tool(full, wish.description, input_schema(lane), lambda instance, arguments: None)
+    full, running = wish.name or "pipeline", Running(pipeline)
     name = safe_names([full])[full]
-    begin: Callable[[Arguments], Any] = lambda arguments: WholeRun(packet(lane, arguments))  # noqa: E731
-    return running, [wish.tool(running, full, name, tool, begin, whole=True, seconds=wish.timeout)]
+    tool = Tool(name, wish.description, input_schema(lane), lambda instance, arguments: None)
+    begin: Callable[[Arguments], Any] = lambda arguments: WholeRun(packet(lane, tool.checked(arguments)))  # noqa: E731
+    return Opened(running, [wish.tool(running, full, name, tool, begin, whole=True, seconds=wish.timeout)], {})
 
 
 def _takes(pipeline: Pipeline, lane: str) -> bool:
@@ -223,17 +141,29 @@ def _takes(pipeline: Pipeline, lane: str) -> bool:
         return False
 
 
-def _open(pipe: str | Path | PipeFile, wish: _Wish, options: KernelOptions) -> tuple[_Running, list[BaseTool]]:
+def _open(pipe: str | Path | PipeFile, wish: _Wish, options: KernelOptions) -> Opened:
     file = pipe if isinstance(pipe, PipeFile) else read_pipe(pipe)
     options = options.copy()
     options["nodes"] = [*options.get("nodes", ()), *HOST_NODES]
     kernel = Kernel(**options)
-    ready = hosted(kernel, file, source=wish.source, only=wish.only, whole=wish.whole, description=wish.description)
+    ready = hosted(
+        kernel,
+        file,
+        source=wish.source,
+        only=wish.only,
+        whole=wish.whole,
+        description=wish.description,
+        timeout=wish.timeout,
+    )
     loading = kernel.load(ready.pipe)
-    running = _Running(loading.__enter__(), loading.__exit__)
+    running = Running(loading.__enter__(), loading.__exit__)
     try:
         asked = Asked()
         HostCall(asked).value(running.running.run(Entry("tools"), CALLS(asked)))
+        if asked.unlisted and not asked.tools:
+            raise next(iter(asked.unlisted.values()))
+        for said in asked.unlisted.values():
+            warnings.warn(f"{file.file or 'the pipeline'}: {said}; the other tools are offered", RuntimeWarning, stacklevel=2)
     except BaseException:
         running.close()
         raise
@@ -242,10 +172,11 @@ def _open(pipe: str | Path | PipeFile, wish: _Wish, options: KernelOptions) -> t
     full = {one.name: wish.name or Path(file.file).stem or "pipeline" for one in whole}
     full |= {one.name: f"{wish.prefix}.{one.name}" if wish.prefix else one.name for one in others}
     names = safe_names(full.values())
-    return running, [
+    made = [
         wish.tool(running, full[one.name], names[full[one.name]], one, partial(_call, one.name, wish.timeout), whole=one in whole)
         for one in (*whole, *others)
     ]
+    return Opened(running, made, {id: str(error) for id, error in asked.unlisted.items()})
 
 
 def _call(name: str, timeout: float | None, arguments: Arguments) -> HostCall:

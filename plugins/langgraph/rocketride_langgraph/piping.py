@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import sys
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -30,7 +30,8 @@ from rocketride_core import (
 )
 
 from .adapting import HostedTool
-from .hosting import CALLS, Asked, responses
+from .feeding import objects, responses, together
+from .hosting import CALLS, Asked
 from .jsontext import JsonText, json_text
 
 __all__ = ["HostCall", "PipelineTool", "WholeRun"]
@@ -80,7 +81,8 @@ class PipelineTool(HostedTool):
         pipeline: holds the running pipeline, and closes it with its last holder.
         handler: makes an entry of arguments.
         seconds: the entry's time limit, None is none.
-        whole: it runs everything: its content is what was responded, without the names of lanes where there is one.
+        whole: it runs everything: its content is what was responded, without the names of lanes where there is one. What nodes make
+            meanwhile, such as attachments, is part of it.
     """
 
     pipeline: Any = Field(exclude=True, repr=False)
@@ -138,10 +140,30 @@ class PipelineTool(HostedTool):
         return {"kind": event.kind, "tool": self.name, "component": event.component, "data": dict(event.data)}
 
     def _answer(self, value: Any, result: Result) -> tuple[Any, dict[str, Any]]:
-        content = _whole(value) if self.whole else value if isinstance(value, str) else JsonText(json_text(value))
-        usage = {component: dict(counted) for component, counted in result.usage.items()}
-        warnings = [warning.message for warning in result.warnings]
-        return content, {"value": value, "documents": _documents(value), "usage": usage, "warnings": warnings}
+        made = objects(result)
+        if self.whole:
+            value = together(value, made)
+            content, told = _whole(value), [value]
+        else:
+            plain = isinstance(value, str)
+            content, told = value if plain else JsonText(json_text(value)), [value, *(one.get("responses") for one in made)]
+            if telling := [one for one in made if one.get("responses") or "error" in one]:
+                content = JsonText(json_text({"result": value, "objects": telling}))
+        entries = list(_entries(result))
+        usage: dict[str, dict[str, float]] = {}
+        for entry in entries:
+            for component, counted in entry.usage.items():
+                sums = usage.setdefault(component, {})
+                sums |= {name: sums.get(name, 0) + amount for name, amount in counted.items()}
+        warnings = [warning.message for entry in entries for warning in entry.warnings]
+        documents = [document for one in told for document in _documents(one)]
+        return content, {"value": value, "documents": documents, "objects": made, "usage": usage, "warnings": warnings}
+
+
+def _entries(result: Result) -> Iterator[Result]:
+    yield result
+    for child in result.children:
+        yield from _entries(child)
 
 
 def _whole(value: Mapping[str, Sequence[Any]]) -> Any:

@@ -143,6 +143,11 @@ class Model(Node[None]):
 
 class Broken(Node[None]):
     spec = NodeSpec("pt_broken", title="Broken")
+    ended = 0
+
+    @hookimpl
+    def end_global(self) -> None:
+        type(self).ended += 1
 
     @hookimpl
     def list_tools(self, instance: Instance) -> Sequence[Tool]:
@@ -213,6 +218,9 @@ def test_the_whole_comes_first_and_then_the_tools_in_file_order(desk: PipelineTo
     assert add["parameters"]["required"] == ["a"]
     assert desk.by_name("desk_1__add") is desk[1]
     assert convert_to_openai_tool(desk[0])["function"]["parameters"]["required"] == ["question"]
+    more = [desk[1]]
+    assert [*desk, *more] == desk + more
+    assert more + desk == [*more, *desk]
     with pytest.raises(KeyError, match=r"desk_1\.sub: there are support, desk_1__add"):
         desk.by_name("desk_1.sub")
 
@@ -242,11 +250,23 @@ def test_only_and_whole_choose(tmp_path: Path) -> None:
         assert [one.name for one in tools] == ["support__shelf_1__delete"]
 
 
-def test_a_provider_that_cannot_list_its_tools_is_said_and_everything_closed_again() -> None:
-    before = Desk.ended
+def test_a_provider_that_cannot_list_its_tools_takes_none_of_the_others_away() -> None:
+    pipe = agent(Component("broken_1", "pt_broken"), Component("desk_1", "pt_desk"))
+    tools = of(pipe)
+    with pytest.warns(
+        RuntimeWarning, match=r"^support\.pipe: broken_1 cannot list its tools: the server is down; the other tools are offered"
+    ):
+        assert len(tools) == 9
+    assert dict(tools.unlisted) == {"broken_1": "broken_1 cannot list its tools: the server is down"}
+    assert called(tools.by_name("desk_1.add"), a=1).content == "2"
+    tools.close()
+
+
+def test_where_no_tool_can_be_listed_it_is_said_and_everything_closed_again() -> None:
+    before = Broken.ended
     with pytest.raises(ToolFailure, match="broken_1 cannot list its tools: the server is down"):
-        len(of(agent(Component("desk_1", "pt_desk"), Component("broken_1", "pt_broken"))))
-    assert Desk.ended == before + 1
+        len(of(agent(Component("broken_1", "pt_broken"), Component("desk_1", "pt_desk")), only=["broken_1"], whole=False))
+    assert Broken.ended == before + 1
 
 
 @pytest.mark.parametrize(
@@ -308,6 +328,7 @@ def test_results_are_json_and_texts_are_texts(desk: PipelineTools) -> None:
     assert message.artifact == {
         "value": "done",
         "documents": [],
+        "objects": [],
         "usage": {"desk_1": {"words": 2}},
         "warnings": ["the chair is worn"],
     }
@@ -548,6 +569,9 @@ def test_a_running_pipeline_is_one_tool_and_stays_open() -> None:
             assert heard.events[0][1]["data"] == {"text": "To"}
             with pytest.raises(ToolException, match=r"^model_1: no answer with \*\*\*$"):
                 one.invoke({"question": "fail"})
+            for wrong in ({}, {"text": "x"}, {"question": ""}):
+                with pytest.raises(ToolException, match="question"):
+                    one.invoke(wrong)
         assert one.invoke({"question": "y"}) == "To y"
         for option in ({"only": ["a"]}, {"whole": False}, {"source": "chat_1"}, {"env": {"A": "b"}}):
             with pytest.raises(ValueError, match=f"{next(iter(option))} does not go with a running pipeline"):

@@ -9,27 +9,38 @@ from pathlib import Path
 
 import pytest
 
-from rocketride_langgraph import ToolExecutor
+from rocketride_langgraph import ToolExecutor, pipeline_tools
 
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 PROGRAMS = re.findall(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+FILES = re.findall(r"^<!-- file: (\S+) -->\n```json\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
 
 
 def test_there_are_programs() -> None:
-    assert len(PROGRAMS) == 3
+    assert len(PROGRAMS) == 4
 
 
-@pytest.mark.parametrize("program", PROGRAMS, ids=["graph", "by hand", "node"])
-def test_the_programs_run(program: str) -> None:
+@pytest.mark.parametrize("program", PROGRAMS, ids=["graph", "by hand", "node", "pipeline"])
+def test_the_programs_run(program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if "langgraph.graph" in program:
         pytest.importorskip("langgraph")
+    monkeypatch.chdir(tmp_path)
+    for name, text in FILES:
+        Path(name).write_text(text)
     exec(compile(program, "README.md", "exec"), {"__name__": "readme"})
 
 
 def test_the_table_of_settings_is_the_signature() -> None:
-    table = dict(re.findall(r"^\| `(\w+)` \| `([^`]+)` \|", README, re.MULTILINE))
+    settings = README.partition("## Settings")[2].partition("\n## ")[0]
+    table = dict(re.findall(r"^\| `(\w+)` \| `([^`]+)` \|", settings, re.MULTILINE))
     parameters = list(inspect.signature(ToolExecutor).parameters.values())[1:]
     assert table == {p.name: repr(p.default).replace("'", '"') for p in parameters}
+
+
+def test_the_table_of_a_pipeline_names_every_parameter() -> None:
+    rows = re.findall(r"^\| (`.+`) \|", README.partition("## A pipeline as tools")[2], re.MULTILINE)
+    named = [name for row in rows for name in re.findall(r"`(\w+)`", row)]
+    assert set(named) >= set(inspect.signature(pipeline_tools).parameters) - {"kernel"}
 
 
 def test_it_runs_tools_without_langgraph() -> None:
