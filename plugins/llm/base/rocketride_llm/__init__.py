@@ -11,12 +11,16 @@ from rocketride_core import Message, ToolCall
 
 from .addresses import is_address, shown
 from .chat import Chat
+from .completion import Completion
 from .config import CloudConfig, LLMConfig
+from .conversation import message_json, tool_json
 from .ends import broken_off, lost, refuse_broken_off
 from .errors import Kind, LLMError, by_status, retry_after, transport
+from .http import certificates, http_client
 from .metering import Meter, metered
 from .names import ToolNames
 from .node import LLMNode
+from .sse import sse
 from .tokens import estimate
 from .wire import Backend, Offer, Reply, Request, Usage, counted, read_call
 
@@ -24,6 +28,7 @@ __all__ = [
     "Backend",
     "Chat",
     "CloudConfig",
+    "Completion",
     "Kind",
     "LLMConfig",
     "LLMError",
@@ -38,14 +43,19 @@ __all__ = [
     "Usage",
     "broken_off",
     "by_status",
+    "certificates",
     "counted",
     "estimate",
+    "http_client",
     "is_address",
     "lost",
+    "message_json",
     "metered",
     "read_call",
     "refuse_broken_off",
     "retry_after",
     "shown",
+    "sse",
+    "tool_json",
     "transport",
 ]

@@ -3,13 +3,11 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from typing import Any
 
-from rocketride_core import Message
-from rocketride_llm import Request
+from rocketride_llm import Request, message_json, tool_json
 
 __all__ = ["OPTIONAL", "body", "only_streams", "reasons", "refused_parameters", "told_most"]
 
@@ -67,20 +65,10 @@ def body(model: str, request: Request, refused: Collection[str], *, stream: bool
             optional["stop"] = list(request.stop[:MOST_STOPS])
     if stream:
         optional["stream_options"] = {"include_usage": True}
-    sent: dict[str, Any] = {"model": model, "messages": [_message(one) for one in request.messages]}
+    sent: dict[str, Any] = {"model": model, "messages": [message_json(one) for one in request.messages]}
     sent |= {name: value for name, value in optional.items() if name not in refused}
     if request.tools:
-        sent["tools"] = [
-            {
-                "type": "function",
-                "function": {
-                    "name": tool.name,
-                    "description": tool.description,
-                    "parameters": {"type": "object", "properties": {}} | _plain(tool.input_schema),
-                },
-            }
-            for tool in request.tools
-        ]
+        sent["tools"] = [tool_json(tool) for tool in request.tools]
     return sent | ({"stream": True} if stream else {})
 
 
@@ -103,27 +91,3 @@ def refused_parameters(said: str, param: str | None, sent: Collection[str]) -> C
     if found is None:
         return ()
     return LIMITS if too_much else (found,)
-
-
-def _message(message: Message) -> dict[str, Any]:
-    if message.role == "tool":
-        return {"role": "tool", "tool_call_id": message.call_id, "content": message.content}
-    if not message.calls:
-        return {"role": message.role, "content": message.content}
-    # Servers read the arguments back with a JSON parser, so what was broken is left out; the call's result says what was wrong.
-    calls = [
-        {
-            "id": call.id,
-            "type": "function",
-            "function": {"name": call.name, "arguments": json.dumps(_plain(call.arguments), ensure_ascii=False)},
-        }
-        for call in message.calls
-    ]
-    return {"role": message.role, "content": message.content or None, "tool_calls": calls}
-
-
-def _plain(value: Any) -> Any:
-    """Mappings and sequences of any class as what a JSON writer takes."""
-    if isinstance(value, Mapping):
-        return {key: _plain(one) for key, one in value.items()}
-    return [_plain(one) for one in value] if isinstance(value, list | tuple) else value

@@ -148,7 +148,7 @@ def unregister_wire(name: str) -> None:
 @cache
 def wires() -> Mapping[str, Wire]:
     """The protocols by name."""
-    from . import anthropic, bedrock, gemini, ollama, openai
+    from . import anthropic, bedrock, gemini, mistral, ollama, openai
 
     ours: tuple[Wire, ...] = (
         openai.OpenAIWire(),
@@ -156,6 +156,7 @@ def wires() -> Mapping[str, Wire]:
         anthropic.AnthropicWire(),
         gemini.GeminiWire(),
         bedrock.BedrockWire(),
+        mistral.MistralWire(),
     )
     return {wire.name: wire for wire in ours if wire.name not in _added} | _added
 
