@@ -42,7 +42,7 @@ class Mistral(LLMNode[MistralConfig]):
         description="Answers questions with Mistral AI's models.",
         categories=["llm"],
         profiles=PROFILES,
-        tile=["Model: ${parameters.mistral.profile}"],
+        tile=["Model: ${parameters.llm_mistral.profile}"],
     )
     vendor: ClassVar[str] = "Mistral AI"
     address: ClassVar[str] = "https://api.mistral.ai"

@@ -247,6 +247,7 @@ def test_the_profiles_are_those_of_the_catalogue() -> None:
     [service] = [one for one in services if one["name"] == "llm_mistral"]
     assert set(PROFILES) == set(service["profiles"])
     assert Mistral.spec.profiles[0].id == service["preconfig"]["default"]
+    assert (Mistral.spec.title, list(Mistral.spec.tile)) == (service["title"], service["tile"])
     for id, values in service["profiles"].items():
         assert (PROFILES[id].title, {"title": PROFILES[id].title, **PROFILES[id].values}) == (values["title"], values)
 
