@@ -4,15 +4,18 @@
 import os
 import signal
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from .errors import MemoryLimit, ParseError
 from .formats import parse
+from .parts import File, Media, Part
 from .source import Options
 from .wire import receive, send, send_part
 
 _ORPHAN_GRACE = 5
+_LARGE = 1 << 16
 
 
 def main(memory: int) -> None:
@@ -37,7 +40,7 @@ def _serve(request: dict[str, Any], answers: BinaryIO, memory: int) -> None:
     try:
         options = Options(**request["options"])
         for part in parse(Path(request["path"]), name=request["name"], mime_type=request["mime_type"], options=options):
-            send_part(answers, part)
+            send_part(answers, settled(part, options.folder), options.folder)
         outcome = {"end": "ok"}
     except ParseError as error:
         outcome = {"end": error.code, "message": str(error)}
@@ -48,6 +51,16 @@ def _serve(request: dict[str, Any], answers: BinaryIO, memory: int) -> None:
         outcome = {"end": MemoryLimit.code, "message": message}
     _alarm(0)
     send(answers, {**outcome, "retire": _size() > memory // 2})
+
+
+def settled(part: Part, folder: str) -> Part:
+    """The part, its content in the folder when it is large."""
+    if not isinstance(part, Media | File) or isinstance(part.content, Path) or len(part.content) <= _LARGE or not folder:
+        return part
+    handle, place = tempfile.mkstemp(dir=folder)
+    with os.fdopen(handle, "wb") as file:
+        file.write(part.content)
+    return part._replace(content=Path(place))
 
 
 def _alarm(seconds: float) -> None:

@@ -5,7 +5,7 @@
 class ParseError(Exception):
     """A file that could not be read; the base of the errors below.
 
-    `code` is stable: `damaged`, `encrypted`, `unsupported`, `time-limit`, `memory-limit`, `crashed`, `cancelled`.
+    `code` is stable: `damaged`, `encrypted`, `unsupported`, `unpack-limit`, `time-limit`, `memory-limit`, `crashed`, `cancelled`.
     """
 
     code = "parse-error"
@@ -32,6 +32,12 @@ class Unsupported(ParseError):
     """A kind of file that this node does not read."""
 
     code = "unsupported"
+
+
+class UnpackLimit(ParseError):
+    """What is inside is more, larger, deeper, or packed tighter than `max_files`, `max_unpacked`, `max_depth`, `max_ratio` allow."""
+
+    code = "unpack-limit"
 
 
 class TimeLimit(ParseError):

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""What a format yields: texts, tables and facts about the document, in reading order, each exactly once."""
+"""What a format yields: texts, tables, media, files inside, and facts about the document, in reading order, each exactly once."""
 
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
 Value: TypeAlias = "str | int | list[str]"
@@ -33,7 +34,27 @@ class Meta(NamedTuple):
     values: dict[str, Value]
 
 
-Part: TypeAlias = Text | Table | Meta
+class Media(NamedTuple):
+    """A picture, recording or film in the document.
+
+    lane: `image`, `audio` or `video`. content: the bytes, or a file that has them.
+    """
+
+    lane: str
+    mime_type: str
+    name: str
+    content: bytes | Path
+
+
+class File(NamedTuple):
+    """A file inside the file: an attachment, or a member of an archive, whose name has the folders and archives it lies in."""
+
+    name: str
+    mime_type: str
+    content: bytes | Path
+
+
+Part: TypeAlias = Text | Table | Meta | Media | File
 
 
 def clean(text: str) -> str:

@@ -119,7 +119,7 @@ class Parser:
             size += len(payload)
             if size > self._memory:
                 raise MemoryLimit(f"{request['name']}: yields more than the {self._memory >> 20} MiB that max_memory allows")
-            parts.append(to_part(header["part"], payload))
+            parts.append(to_part(header, payload, Path(request["path"]), request["options"]["folder"]))
 
     def _running(self) -> subprocess.Popen[bytes]:
         process = self._process

@@ -4,11 +4,15 @@
 import csv
 import json
 import re
+import tarfile
 import zipfile
 from pathlib import PurePosixPath
+from typing import BinaryIO, cast
 
 from .errors import Damaged, Encrypted, Unsupported
+from .media import media_type
 from .source import Source
+from .unpack import BROKEN, OPENERS, decompressed
 
 MIME_TYPES = {
     "text/markdown": "md",
@@ -26,15 +30,17 @@ MIME_TYPES = {
     "application/vnd.openxmlformats-officedocument.wordprocessingml.document": "docx",
     "application/vnd.openxmlformats-officedocument.presentationml.presentation": "pptx",
     "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "xlsx",
+    "application/x-tar": "tar",
 }
 SUFFIXES = {
     "md": "md", "markdown": "md", "html": "html", "htm": "html", "xhtml": "html", "csv": "csv", "tsv": "csv", "json": "json",
     "jsonl": "json", "ndjson": "json", "xml": "xml", "eml": "eml", "pdf": "pdf", "docx": "docx", "docm": "docx", "pptx": "pptx",
-    "pptm": "pptx", "xlsx": "xlsx", "xlsm": "xlsx", "txt": "txt", "text": "txt", "log": "txt",
+    "pptm": "pptx", "xlsx": "xlsx", "xlsm": "xlsx", "tar": "tar", "txt": "txt", "text": "txt", "log": "txt",
 }  # fmt: skip
 TITLES = {
     "pdf": "a PDF", "docx": "a Word document", "pptx": "a PowerPoint presentation", "xlsx": "an Excel workbook",
-    "json": "JSON", "xml": "XML", "html": "HTML", "csv": "CSV", "eml": "a mail", "md": "Markdown", "txt": "text",
+    "zip": "a ZIP archive", "tar": "a tar archive", "gz": "a compressed file", "image": "an image", "audio": "a recording",
+    "video": "a film", "json": "JSON", "xml": "XML", "html": "HTML", "csv": "CSV", "eml": "a mail", "md": "Markdown", "txt": "text",
 }  # fmt: skip
 _OOXML = (
     (re.compile(r"(wordprocessingml|ms-word)[\w.]*\.main\+xml"), "docx"),
@@ -42,10 +48,7 @@ _OOXML = (
     (re.compile(r"(spreadsheetml|ms-excel\.(sheet|template)\.macroEnabled)[\w.]*\.main\+xml"), "xlsx"),
 )
 _FOREIGN = (
-    (b"\x89PNG\r\n", "a PNG image"), (b"\xff\xd8\xff", "a JPEG image"), (b"GIF8", "a GIF image"), (b"II*\0", "a TIFF image"),
-    (b"MM\0*", "a TIFF image"), (b"RIFF", "a RIFF media file"), (b"OggS", "an Ogg media file"), (b"ID3", "an MP3 file"),
-    (b"fLaC", "a FLAC file"), (b"\x1f\x8b", "a gzip archive"), (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive"),
-    (b"Rar!\x1a\x07", "a RAR archive"), (b"BZh", "a bzip2 archive"), (b"\xfd7zXZ\0", "an xz archive"), (b"\x7fELF", "a program"),
+    (b"RIFF", "a RIFF media file"), (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive"), (b"Rar!\x1a\x07", "a RAR archive"), (b"\x7fELF", "a program"),
     (b"MZ\x90\0", "a program"), (b"{\\rtf", "an RTF document"), (b"SQLite format 3\0", "an SQLite database"),
 )  # fmt: skip
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
@@ -68,9 +71,16 @@ def kind_of(source: Source) -> str:
         if "EncryptedPackage".encode("utf-16-le") in source.data:
             raise Encrypted(f"{source.name}: encrypted with a password; save a copy without one")
         raise Unsupported(f"{source.name}: an old binary Office file ; save it as .docx, .xlsx or .pptx")
+    mime_type, _ = media_type(head)
+    if mime_type:
+        return mime_type.partition("/")[0]
+    if head[257:262] == b"ustar" or (declared_kind(source) == "tar" and tarfile.is_tarfile(source.path)):
+        return "tar"
+    if head.startswith(tuple(OPENERS)):
+        return _compressed(source)
     foreign = next((title for magic, title in _FOREIGN if head.startswith(magic)), "")
-    if foreign or head[4:8] == b"ftyp":
-        raise Unsupported(f"{source.name}: {foreign or 'an MP4 media file'}, not a document this node reads")
+    if foreign:
+        raise Unsupported(f"{source.name}: {foreign}, not a document this node reads")
     return _textual(source)
 
 
@@ -98,7 +108,17 @@ def _zipped(source: Source) -> str:
         raise Damaged(f"{source.name}: damaged, not {title} that opens ({error})") from error
     if claimed in ("docx", "pptx", "xlsx") and not mime:
         raise Damaged(f"{source.name}: damaged, not {TITLES[claimed]} but a ZIP archive without an Office document in it")
-    raise Unsupported(f"{source.name}: {mime or 'a ZIP archive'}, not a document this node reads")
+    if mime:
+        raise Unsupported(f"{source.name}: {mime}, not a document this node reads")
+    return "zip"
+
+
+def _compressed(source: Source) -> str:
+    try:
+        with cast(BinaryIO, decompressed(source.path, source.head)) as stream:
+            return "tar" if stream.read(512)[257:262] == b"ustar" else "gz"
+    except BROKEN as error:
+        raise Damaged(f"{source.name}: damaged, not a compressed file that can be read ({error})") from error
 
 
 def _textual(source: Source) -> str:

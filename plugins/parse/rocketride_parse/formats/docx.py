@@ -33,6 +33,8 @@ def read(source: Source) -> Iterator[Part]:
             for root in [body] if kind == "body" else map(package.part, targets):
                 yield from writer.once(root) if kind in ("header", "footer") else writer.blocks(root)
         yield from writer.flow.end()
+        for name in (main, *(relation.target for relation in relations.values() if relation.kind in ("header", "footer"))):
+            yield from package.media(name)
         yield package.core()
 
 

@@ -2,10 +2,11 @@
 """HTML: what a reader of the page sees, headings and lists in Markdown's way, data tables apart."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 from lxml import html
 
+from rocketride_parse.media import embedded
 from rocketride_parse.parts import Flow, Part, facts, grid, one_line
 from rocketride_parse.source import Source
 
@@ -29,11 +30,11 @@ _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECAS
 def read(source: Source) -> Iterator[Part]:
     """Paragraphs and tables in the order of the page; scripts, styles and hidden elements are left out."""
     declared = [(one or two).decode() for one, two in _CHARSET.findall(source.head)]
-    yield from read_text(source.decode(declared))
+    yield from read_text(source.decode(declared), source.options.lanes)
 
 
-def read_text(text: str) -> Iterator[Part]:
-    """The same for a page that is text already, as in a mail."""
+def read_text(text: str, lanes: Sequence[str] = ()) -> Iterator[Part]:
+    """The same for a page that is text already, as in a mail. Pictures that are in the page itself come after its text."""
     content = text.lstrip("\ufeff").encode("utf-8", "replace")
     if not content.strip():
         return
@@ -44,6 +45,10 @@ def read_text(text: str) -> Iterator[Part]:
     body = root.find("body")
     yield from page.block(root if body is None else body)
     yield from page.end()
+    for number, element in enumerate(root.iter("img", "audio", "video", "source") if lanes else (), 1):
+        found = embedded(element.get("src", ""), element.get("alt", "") or f"{element.tag}-{number}", lanes)
+        if found is not None:
+            yield found
     named = {str(meta.get("name", "")).lower(): str(meta.get("content", "")) for meta in root.iter("meta")}
     yield facts(
         title=root.findtext(".//title") or named.get("dc.title"),

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Mail (RFC 5322, MIME): the headers a reader sees, and the body once, plain text before HTML."""
+"""Mail (RFC 5322, MIME): the headers a reader sees, and the body once, plain text before HTML; attachments on request."""
 
 import email
 import email.policy
+import mimetypes
 from collections.abc import Iterator
 from email.errors import MessageError
 from email.message import EmailMessage
@@ -10,8 +11,10 @@ from email.utils import parsedate_to_datetime
 
 from rocketride_parse.encoding import NotText, decode
 from rocketride_parse.errors import Damaged
-from rocketride_parse.parts import Flow, Meta, Part, Table, Text, facts
+from rocketride_parse.media import media
+from rocketride_parse.parts import Flow, Media, Meta, Part, Table, Text, facts
 from rocketride_parse.source import Source
+from rocketride_parse.unpack import loose
 
 from .html import read_text
 
@@ -19,21 +22,33 @@ _SHOWN = ("Subject", "From", "To", "Cc", "Date")
 
 
 def read(source: Source) -> Iterator[Part]:
-    """Headers and body in order. Attachments are named in the facts and not read."""
-    message = email.message_from_bytes(source.data.lstrip(b"\r\n"), policy=email.policy.default)
+    """Headers and body in order, then pictures that stand in the body, then attached files."""
+    message = _message(source)
     headers = {name: _header(message, name) for name in _SHOWN}
     if not any(headers.values()):
         raise Damaged(f"{source.name}: damaged, not a mail: it has neither sender nor subject nor date")
-    attachments: list[str] = []
+    attached: list[EmailMessage] = []
+    pictures: list[EmailMessage] = []
     flow = Flow()
     flow.add("\n".join(f"{name}: {value}" for name, value in headers.items() if value))
-    for leaf in _bodies(message, attachments):
-        for part in _body(leaf):
+    shown: list[Media] = []
+    for leaf in _bodies(message, attached, pictures):
+        for part in _body(leaf, source):
             if isinstance(part, Text):
                 flow.add(part.text)
             elif isinstance(part, Table):
                 yield from flow.put(part)
+            elif isinstance(part, Media):
+                shown.append(part)
     yield from flow.end()
+    yield from shown
+    for leaf in pictures:
+        content = _payload(leaf)
+        source.budget.add(len(content))
+        if picture := media(content, _name(leaf), source.options.lanes):
+            yield picture
+    for leaf in attached if source.options.files else ():
+        yield from loose(_name(leaf), _payload(leaf), source, source.budget)
     yield Meta(
         facts(
             title=headers["Subject"],
@@ -41,9 +56,36 @@ def read(source: Source) -> Iterator[Part]:
             to=headers["To"],
             created=_when(headers["Date"]),
             language=_header(message, "Content-Language"),
-            attachments=attachments,
+            attachments=[_name(leaf) for leaf in (*pictures, *attached)],
         ).values
     )
+
+
+def attachments(source: Source) -> Iterator[tuple[str, bytes]]:
+    """Names and contents of the attached files; not of what stands in the body."""
+    attached: list[EmailMessage] = []
+    for _ in _bodies(_message(source), attached, []):
+        pass
+    for leaf in attached:
+        yield _name(leaf), _payload(leaf)
+
+
+def _message(source: Source) -> EmailMessage:
+    return email.message_from_bytes(source.data.lstrip(b"\r\n"), policy=email.policy.default)
+
+
+def _name(leaf: EmailMessage) -> str:
+    kind = leaf.get_content_type()
+    if kind == "message/rfc822":
+        return leaf.get_filename() or "forwarded.eml"
+    return leaf.get_filename() or "attachment" + (mimetypes.guess_extension(kind) or "")
+
+
+def _payload(leaf: EmailMessage) -> bytes:
+    if leaf.is_multipart():
+        return b"".join(bytes(part) for part in leaf.get_payload() if isinstance(part, EmailMessage))
+    payload = leaf.get_payload(decode=True)
+    return payload if isinstance(payload, bytes) else b""
 
 
 def _header(message: EmailMessage, name: str) -> str:
@@ -64,11 +106,11 @@ def _when(text: str) -> str:
         return text
 
 
-def _bodies(message: EmailMessage, attachments: list[str]) -> Iterator[EmailMessage]:
+def _bodies(message: EmailMessage, attached: list[EmailMessage], pictures: list[EmailMessage]) -> Iterator[EmailMessage]:
     """The parts that are the mail's own text: of alternatives the simplest that says something, of related parts the first."""
     kind = message.get_content_type()
     if message.get_content_disposition() == "attachment" or kind == "message/rfc822":
-        attachments.append(message.get_filename() or ("forwarded.eml" if kind == "message/rfc822" else "attachment"))
+        attached.append(message)
     elif message.is_multipart():
         parts = [part for part in message.iter_parts() if isinstance(part, EmailMessage)]
         if kind == "multipart/alternative":
@@ -76,14 +118,17 @@ def _bodies(message: EmailMessage, attachments: list[str]) -> Iterator[EmailMess
             chosen = next((part for part in by_worth if _says_something(part)), None)
             parts = [chosen] if chosen is not None else []
         elif kind == "multipart/related":
-            attachments += [part.get_filename() or part.get_content_type() for part in parts[1:]]
+            for part in parts[1:]:
+                (pictures if part.get_content_maintype() == "image" else attached).append(part)
             parts = parts[:1]
         for part in parts:
-            yield from _bodies(part, attachments)
+            yield from _bodies(part, attached, pictures)
     elif kind in ("text/plain", "text/html", "text/markdown"):
         yield message
+    elif kind.startswith("image/"):
+        pictures.append(message)
     elif kind != "multipart/mixed":
-        attachments.append(message.get_filename() or kind)
+        attached.append(message)
 
 
 def _says_something(part: EmailMessage) -> bool:
@@ -100,9 +145,9 @@ def _content(part: EmailMessage) -> str:
         return ""
 
 
-def _body(part: EmailMessage) -> Iterator[Part]:
+def _body(part: EmailMessage, source: Source) -> Iterator[Part]:
     text = _content(part)
     if part.get_content_type() == "text/html":
-        yield from read_text(text)
+        yield from read_text(text, source.options.lanes)
     else:
         yield Text(text)

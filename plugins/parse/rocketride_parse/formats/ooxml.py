@@ -9,7 +9,8 @@ from typing import NamedTuple, Self
 from lxml import etree
 
 from rocketride_parse.errors import Encrypted
-from rocketride_parse.parts import Meta, facts
+from rocketride_parse.media import media
+from rocketride_parse.parts import Media, Meta, facts
 from rocketride_parse.source import Source
 
 _RELATION = "{http://schemas.openxmlformats.org/package/2006/relationships}Relationship"
@@ -38,6 +39,8 @@ class Package:
     """An open package. The strict and the transitional flavour differ in namespaces only; parts are read as transitional."""
 
     def __init__(self, source: Source) -> None:
+        self._source = source
+        self._shown: set[str] = set()
         self._archive = zipfile.ZipFile(source.path)
         self._names = {name.lower(): name for name in self._archive.namelist()}
         if any(info.flag_bits & 1 for info in self._archive.infolist()):
@@ -81,6 +84,35 @@ class Package:
             if relation.kind == "officeDocument":
                 return relation.target
         raise KeyError("it names no main part")
+
+    def media(self, name: str) -> Iterator[Media]:
+        """What a part shows and plays, in its order, each file of the package once; nothing for lanes nobody listens to."""
+        if not self._source.options.lanes or name.lower() not in self._names:
+            return
+        relations = {
+            id: one.target for id, one in self.relations(name).items() if one.kind in ("image", "media", "audio", "video")
+        }
+        for element in self.part(name).iter() if relations else ():
+            for id in element.attrib.values():
+                if str(id) in relations:
+                    yield from self.file(relations[str(id)])
+
+    def file(self, name: str) -> Iterator[Media]:
+        """A media file of the package, unless it came before."""
+        stored = self._names.get(name.lower())
+        if stored is None or stored in self._shown:
+            return
+        self._shown.add(stored)
+        self._source.budget.add(self._archive.getinfo(stored).file_size)
+        found = media(self._archive.read(stored), posixpath.basename(stored), self._source.options.lanes)
+        if found is not None:
+            yield found
+
+    def folder(self, name: str) -> Iterator[Media]:
+        """The media files in a folder of the package, in the order of their numbers."""
+        inside = [stored for low, stored in self._names.items() if low.startswith(name)] if self._source.options.lanes else []
+        for stored in sorted(inside, key=lambda stored: (len(stored), stored)):
+            yield from self.file(stored)
 
     def core(self, **more: object) -> Meta:
         """Title, author, language and dates from the core properties, and `more`."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""PDF, by PDFium: page by page, paragraphs told from line breaks by their distance."""
+"""PDF, by PDFium: page by page, paragraphs told from line breaks by their distance; pictures and attached files on request."""
 
 import ctypes
 import re
@@ -9,8 +9,11 @@ from statistics import median
 from typing import Any
 
 from rocketride_parse.errors import Damaged, Encrypted, Unsupported
-from rocketride_parse.parts import Part, Text, facts, tidy
-from rocketride_parse.source import Source
+from rocketride_parse.parts import Media, Part, Text, facts, tidy
+from rocketride_parse.source import Source, page_range
+from rocketride_parse.unpack import loose
+
+from .pictures import Pictures
 
 _DATE = re.compile(r"D:(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(Z|[+-]\d\d'?(?:\d\d)?)?")
 # PDFium puts one of these in the place of a hyphen at the end of a line, and joins the lines.
@@ -21,7 +24,7 @@ _NOTHING = ("anonymous", "unspecified", "untitled")
 
 
 def read(source: Source) -> Iterator[Part]:
-    """One text a page; a document without any text, as a scan, yields facts only."""
+    """One text a page, and its pictures; a scan has no text, but pictures of its pages."""
     import pypdfium2
     import pypdfium2.raw as raw
 
@@ -33,8 +36,12 @@ def read(source: Source) -> Iterator[Part]:
             raw.FPDF_ERR_SECURITY: Unsupported(f"{source.name}: a PDF whose protection is not supported; save a copy without it"),
         }.get(error.err_code or 0)
         raise reason or Damaged(f"{source.name}: damaged, not a PDF that opens ({error})") from error
+    chosen, pictures = page_range(source.options.pages), Pictures(source)
     try:
         for number in range(len(document)):
+            if not chosen(number + 1):
+                continue
+            shown: list[Media] = []
             try:
                 page = document[number]
                 words = page.get_textpage()
@@ -42,12 +49,19 @@ def read(source: Source) -> Iterator[Part]:
                 raise Damaged(f"{source.name}: damaged, its page {number + 1} cannot be read ({error})") from error
             try:
                 text = tidy(_page(words))
+                if "image" in source.options.lanes:
+                    shown = pictures.of(page, number + 1, bool(text.strip()))
             finally:
                 words.close()
                 page.close()
             if text.strip():
                 yield Text(text)
-        yield _facts(document, raw)
+            yield from shown
+        attached = [document.get_attachment(index) for index in range(document.count_attachments())]
+        for item in attached if source.options.files else ():
+            data = item.get_data()
+            yield from loose(item.get_name(), ctypes.string_at(data, len(data)), source, source.budget)
+        yield _facts(document, raw, [item.get_name() for item in attached])
     finally:
         document.close()
 
@@ -92,7 +106,7 @@ def _tops(words: Any, lines: list[str]) -> list[float]:
     return tops
 
 
-def _facts(document: Any, raw: Any) -> Part:
+def _facts(document: Any, raw: Any, attachments: list[str]) -> Part:
     found = {
         key: value
         for key, value in document.get_metadata_dict(skip_empty=True).items()
@@ -112,6 +126,7 @@ def _facts(document: Any, raw: Any) -> Part:
         language=language,
         created=_iso(found.get("CreationDate", "")),
         modified=_iso(found.get("ModDate", "")),
+        attachments=attachments,
     )
 
 

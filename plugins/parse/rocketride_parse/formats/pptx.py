@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from lxml import etree
 
 from rocketride_parse.parts import Flow, Part, grid, one_line
-from rocketride_parse.source import Source
+from rocketride_parse.source import Source, page_range
 
 from .ooxml import Package, children
 
@@ -24,8 +24,8 @@ def read(source: Source) -> Iterator[Part]:
         main = package.main()
         relations = package.relations(main)
         slides = [relations[item.get(_ID, "")].target for item in package.part(main).iter(f"{_P}sldId")]
-        first = ""
-        for slide in slides:
+        first, chosen = "", page_range(source.options.pages)
+        for slide in (slide for number, slide in enumerate(slides, 1) if chosen(number)):
             flow = Flow()
             shapes = list(_shapes(package.part(slide)))
             for shape in sorted(shapes, key=lambda shape: _role(shape) not in _TITLES):
@@ -40,6 +40,7 @@ def read(source: Source) -> Iterator[Part]:
                     for shape in _shapes(package.part(relation.target)):
                         yield from _shape(shape, flow)
             yield from flow.end()
+            yield from package.media(slide)
         yield package.core(pages=len(slides), title=first)
 
 

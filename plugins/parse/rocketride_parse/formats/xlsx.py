@@ -11,6 +11,8 @@ from rocketride_parse.errors import Encrypted
 from rocketride_parse.parts import Part, Text, facts, grid, one_line
 from rocketride_parse.source import Source
 
+from .ooxml import Package
+
 _BLANK_ROWS = 1000
 
 
@@ -42,6 +44,9 @@ def read(source: Source) -> Iterator[Part]:
             sheets=names,
         )
         book.close()
+    if source.options.lanes:
+        with Package(source) as package:
+            yield from package.folder("xl/media/")
 
 
 def _openpyxl() -> Callable[..., Any]:
