@@ -68,6 +68,6 @@ def profile(mode: str, title: str, **values: Any) -> Profile:
     """A profile of a place where the database can be, named after its mode.
 
     Parameters:
-        values: of the config, by their keys in the file; mode and collection are added.
+        values: of the config, by their keys in the file; mode and collection are added where they are not among them.
     """
-    return Profile(mode, {"mode": mode, **values, "collection": "ROCKETRIDE"}, title=title)
+    return Profile(mode, {"mode": mode, "collection": "ROCKETRIDE", **values}, title=title)

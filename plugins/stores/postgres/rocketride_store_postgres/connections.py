@@ -14,7 +14,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg.pq import TransactionStatus
 
-from rocketride_store import StoreError
+from rocketride_store import StoreError, within
 
 __all__ = ["Connections", "Link", "conninfo"]
 
@@ -45,7 +45,7 @@ def conninfo(uri: str, parts: Mapping[str, Any], *, connect_timeout: int, timeou
 
 
 class Link(psycopg.Connection[Any]):
-    """A connection that waits for each answer of the server no longer than `limit` seconds, then closes itself.
+    """A connection that waits for an answer no longer than `limit` seconds, or than its entry has, then closes itself.
 
     `statement_timeout` alone does not help where the server, or what is between, has fallen silent.
 
@@ -57,10 +57,19 @@ class Link(psycopg.Connection[Any]):
 
     def wait(self, gen: Any, *args: Any, **kwargs: Any) -> Any:
         try:
-            return super().wait(_until(gen, time.monotonic() + self.limit), *args, **kwargs)
+            return super().wait(_until(gen, time.monotonic() + within(self.limit)), *args, **kwargs)
         except TimeoutError:
             self.close()
             raise
+
+    @property
+    def usable(self) -> bool:
+        """An idle server says nothing: what can be read is its farewell, or the end of the connection."""
+        if self.closed or self.info.transaction_status != TransactionStatus.IDLE:
+            return False
+        look = select.poll()
+        look.register(self.fileno(), select.POLLIN)
+        return not look.poll(0)
 
 
 def _until(steps: Generator[Any, Any, R], end: float) -> Generator[Any, Any, R]:
@@ -96,10 +105,10 @@ class Connections:
     @contextmanager
     def use(self) -> Iterator[Link]:
         """A connection in autocommit mode; whoever leaves it in a transaction, or broken, does not get it again."""
-        if not self._slots.acquire(timeout=self._timeout):
+        if not self._slots.acquire(timeout=within(self._timeout)):
             raise StoreError("timeout", f"its {self._size} connections were all in use; set a greater poolSize")
         try:
-            link = self._take() or self._open()
+            link = self._take()
             try:
                 yield link
             finally:
@@ -114,6 +123,16 @@ class Connections:
         for link in idle:
             link.close()
 
+    def _take(self) -> Link:
+        while True:
+            with self._lock:
+                link = self._idle.pop() if self._idle else None
+            if link is None:
+                return self._open()
+            if link.usable:
+                return link
+            link.close()
+
     def _open(self) -> Link:
         # Not prepared: a pooler between may give each transaction another connection of the server.
         link = Link.connect(self._conninfo, autocommit=True, prepare_threshold=None)
@@ -125,29 +144,9 @@ class Connections:
             raise
         return link
 
-    def _take(self) -> Link | None:
-        while True:
-            with self._lock:
-                if not self._idle:
-                    return None
-                link = self._idle.pop()
-            if _usable(link):
-                return link
-            link.close()
-
     def _give(self, link: Link) -> None:
-        if not link.closed and link.info.transaction_status == TransactionStatus.IDLE:
-            with self._lock:
-                if not self._closed:
-                    self._idle.append(link)
-                    return
+        with self._lock:
+            if not self._closed and link.usable:
+                self._idle.append(link)
+                return
         link.close()
-
-
-def _usable(link: Link) -> bool:
-    """An idle server says nothing: what can be read is its farewell, or the end of the connection."""
-    if link.closed:
-        return False
-    look = select.poll()
-    look.register(link.fileno(), select.POLLIN)
-    return not look.poll(0)

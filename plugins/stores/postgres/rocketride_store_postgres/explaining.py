@@ -9,10 +9,11 @@ from collections.abc import Mapping
 import psycopg
 
 from rocketride_store import StoreError, transport
+from rocketride_store.errors import Kind
 
 __all__ = ["explain"]
 
-_STATES: Mapping[str, str] = {
+_STATES: Mapping[str, Kind] = {
     "28P01": "authentication",
     "28000": "authentication",
     "3D000": "not-found",
@@ -33,9 +34,9 @@ _STATES: Mapping[str, str] = {
     "42704": "version",
     "58P01": "version",
 }
-_CLASSES: Mapping[str, str] = {"08": "connection", "53": "unavailable", "54": "too-large"}
+_CLASSES: Mapping[str, Kind] = {"08": "connection", "53": "unavailable", "54": "too-large"}
 # The words are the server's in English; in any other language a refusal counts as `connection`, with those words.
-_WORDS: Mapping[str, str] = {
+_WORDS: Mapping[str, Kind] = {
     r"authentication failed|no password supplied|no pg_hba\.conf entry|role \".*\" does not exist|not permitted to log in"
     r"|certificate": "authentication",
     r"database \".*\" does not exist": "not-found",
@@ -52,15 +53,12 @@ def explain(error: Exception) -> StoreError | None:
         return transport(error)
     state, words = error.sqlstate or "", _said(error)
     if state:
-        return StoreError(_STATES.get(state) or _CLASSES.get(state[:2]) or "invalid", words)  # type: ignore[arg-type]
+        return StoreError(_STATES.get(state) or _CLASSES.get(state[:2]) or "invalid", words)
     if not isinstance(error, psycopg.OperationalError):
         return StoreError("invalid", words)
-    kind = next((kind for pattern, kind in _WORDS.items() if re.search(pattern, words)), "connection")
-    if kind == "not-found":
-        return StoreError(
-            "not-found", words, sentence="The server has no such database; create it, or write another in the config"
-        )
-    return StoreError(kind, words)  # type: ignore[arg-type]
+    kind: Kind = next((kind for pattern, kind in _WORDS.items() if re.search(pattern, words)), "connection")
+    missing = "The server has no such database; create it, or write another in the config" if kind == "not-found" else ""
+    return StoreError(kind, words, sentence=missing)
 
 
 def _said(error: psycopg.Error) -> str:

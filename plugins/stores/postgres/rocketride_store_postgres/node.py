@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 
 import attrs
 
-from rocketride_core import NodeSpec, Profile, Secret, setting
-from rocketride_store import METRICS, StoreConfig, StoreNode, VectorStore
+from rocketride_core import NodeSpec, Secret, setting
+from rocketride_store import METRICS, StoreConfig, StoreNode, VectorStore, profile
 
 __all__ = ["NAME_RULE", "PLACEHOLDER", "Postgres", "PostgresConfig"]
 
@@ -68,22 +68,18 @@ class Postgres(StoreNode[PostgresConfig]):
         "postgres",
         title="PostgreSQL Vector Store",
         description="Keeps embedded documents in PostgreSQL with pgvector and finds them for questions.",
-        categories=["store"],
         profiles=[
-            Profile(
+            profile(
                 "local",
-                {
-                    "mode": "local",
-                    "host": PLACEHOLDER,
-                    "port": 5432,
-                    "user": "postgres",
-                    "password": "",
-                    "database": "rocketride",
-                    "collection": "rocketride",
-                    "score": 0.5,
-                    "similarity": "cosine",
-                },
-                title="Your own PostgreSQL server",
+                "Your own PostgreSQL server",
+                host=PLACEHOLDER,
+                port=5432,
+                user="postgres",
+                password="",
+                database="rocketride",
+                collection="rocketride",
+                score=0.5,
+                similarity="cosine",
             )
         ],
         tile=[
@@ -91,7 +87,6 @@ class Postgres(StoreNode[PostgresConfig]):
             "Database: ${parameters.postgres.${profile}.database}",
             "Table: ${parameters.postgres.${profile}.collection}",
         ],
-        stores=True,
     )
 
     @classmethod
@@ -114,8 +109,7 @@ class Postgres(StoreNode[PostgresConfig]):
             raise ValueError(f'{self.id} has no host; write "host" in its config, or "uri"')
         if not 0 < len(config.schema.encode()) <= LONGEST_NAME or {"\0", "%"} & {*config.schema}:
             raise ValueError(f"{self.id} cannot use the schema {config.schema!r}: it takes 1 to {LONGEST_NAME} bytes, and no %")
-        from .backend import PostgresStore
-        from .connections import Connections, conninfo
+        from .backend import Connections, PostgresStore, conninfo
 
         place = {"host": config.host, "port": config.port, "user": config.user, "dbname": config.database}
         more = {"password": config.password.reveal(), "sslmode": config.sslmode, "sslrootcert": config.sslrootcert}

@@ -18,9 +18,10 @@ from psycopg.pq import Format
 from rocketride_core import Document
 from rocketride_store import Condition, StoreError, Where, chunk_key, chunk_uuid
 
-__all__ = ["INDEXED", "Row", "Vector", "VectorDumper", "conditions", "document", "pattern", "row"]
+__all__ = ["COLUMNS", "INDEXED", "Row", "Vector", "VectorDumper", "conditions", "document", "pattern", "row"]
 
 Row = tuple[str, str, "Vector", str, str, str | None]
+COLUMNS = ("id", "content", "embedding", "metadata", "kind", "exact")
 # Keys whose chunks are found by an index. It holds hashes, because a B-tree takes no text of more than 2,704 bytes.
 INDEXED = ("objectId", "parent")
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
@@ -49,7 +50,7 @@ class VectorDumper(Dumper):
 
 
 def row(chunk: Document) -> Row:
-    """id, content, embedding, metadata, kind, exact.
+    """A chunk as COLUMNS.
 
     Raises:
         StoreError: of kind `invalid`, for an object id that could not be found again.

@@ -10,17 +10,16 @@ from typing import Any, Final
 import attrs
 from psycopg import sql
 
-from rocketride_store import Collection, StoreError, similarity
+from rocketride_store import Collection, StoreError
 
 from .connections import Link
-from .rows import INDEXED
+from .rows import COLUMNS, INDEXED
 
 __all__ = ["Extension", "Table", "extension", "find", "make"]
 
 # One lock of a database for whoever makes extensions and tables in it; any number will do.
 _LOCK: Final = 0x726F636B65747269
 _LAYOUT: Final = 1
-_COLUMNS: Final = frozenset({"id", "content", "embedding", "metadata", "kind", "exact"})
 # RocketRide's own node keeps each of these in a column; what a user added to its tables becomes metadata too.
 _FOREIGN: Final = ("objectId", "nodeId", "parent", "permissionId", "isDeleted", "chunkId", "isTable", "tableId")
 _NO_METADATA: Final = frozenset({"id", "content", "embedding", "vectorsize", "modelname"})
@@ -104,7 +103,7 @@ def find(link: Link, schema: str, name: str, metric: str) -> Table | None:
     if vectors is None or type != vectors.oid:
         raise _other(schema, name, "it has no column `embedding` of type vector")
     target = sql.Identifier(schema, name)
-    if columns.keys() >= _COLUMNS:
+    if columns.keys() >= {*COLUMNS}:
         told = _record(comment)
         if told.get("rocketride", _LAYOUT) != _LAYOUT:
             said = f"Table {schema}.{name} was made by a newer version of rocketride-store-postgres; update it"
@@ -113,13 +112,12 @@ def find(link: Link, schema: str, name: str, metric: str) -> Table | None:
         return Table(vectors, recorded, target, ours=True)
     names = {column.lower(): column for column in columns}
     if not names.keys() >= {"content", "objectid", "chunkid"}:
-        raise _other(schema, name, f"it lacks {', '.join(sorted(_COLUMNS - columns.keys()))}")
+        raise _other(schema, name, f"it lacks {', '.join(sorted({*COLUMNS} - columns.keys()))}")
     return _foreign(link, vectors, Collection(name, max(width, 0), "", metric), target, names)
 
 
 def make(link: Link, schema: str, name: str, wanted: Collection, index: str) -> Table:
     """Make the table where it does not exist, all or nothing; of many who do so at once one is first."""
-    similarity(wanted.metric, 0.0)  # refuses a metric that does not exist
     if index == "hnsw" and wanted.dimension > _INDEXABLE:
         said = f'an HNSW index takes vectors of up to {_INDEXABLE} numbers, not {wanted.dimension}; write "index": "none"'
         raise StoreError("invalid", sentence=said)

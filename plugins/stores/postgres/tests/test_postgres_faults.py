@@ -101,6 +101,16 @@ def test_a_silent_server_is_waited_for_no_longer_than_the_time_limit(
             assert len(backend.ids(ALL)) == 300
 
 
+def test_no_statement_outlives_its_call(postgres: Any, schema: str, proxy: FaultProxy) -> None:
+    with closing(postgres.store(schema, port=proxy.port, timeout=20)) as backend:
+        backend.create(Collection("suite", 3, "m"))
+        proxy.stall(b"DELETE FROM")
+        started = time.monotonic()
+        with pytest.raises(StoreError, match="did not answer in time"):
+            Patient(backend, attrs.evolve(QUICK, attempts=1, seconds=0.3)).delete(["00000000-0000-4000-8000-000000000000"])
+        assert time.monotonic() - started < 2
+
+
 def test_a_statement_that_takes_too_long_is_stopped_at_the_server(postgres: Any, schema: str) -> None:
     with closing(postgres.store(schema, timeout=0.3)) as backend, backend._connections.use() as link:
         with pytest.raises(Exception, match="statement timeout") as caught:
