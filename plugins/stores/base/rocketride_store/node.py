@@ -94,7 +94,7 @@ class StoreNode(Placed[S]):
         self.prepare()
         if self.folder is not None and unmade(self.folder):
             return Findings(Server(), None)
-        return probe(self.connect, self.patience(), explain=self.explain)
+        return probe(self.connected, self.patience(), explain=self.explain)
 
     def patience(self) -> Patience:
         """How the database is asked: retries and their limits from the config, names and secrets for messages."""
@@ -130,7 +130,7 @@ class StoreNode(Placed[S]):
             raise ValueError(f"the collection's name is not one that {self.spec.title} takes: it takes {rule}")
         patience = self.patience()
         first = attrs.evolve(patience, kinds=FIRST)
-        backend = self.enter(closing(first.do(self.explain, self.connect)))
+        backend = self.enter(closing(first.do(self.explain, self.connected)))
         first.do(backend.explain, lambda: checked_version(backend, backend.about()))
         self.backend = Patient(backend, patience)
         self.keeper = Keeper(self.backend, self.config.collection, self.config.similarity, patience.placed)

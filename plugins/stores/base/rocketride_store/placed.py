@@ -37,6 +37,18 @@ class Placed(Node[S]):
         """Open the database; called once, when the pipeline is loaded, and for each probe."""
         raise NotImplementedError(f"{type(self).__name__} has no connect(); return its VectorStore there")
 
+    def connected(self) -> VectorStore:
+        """`connect`, where the settings say where the database is.
+
+        Raises:
+            ValueError: they do not, and what to write.
+        """
+        if self._embedded:
+            self.require("path", ", the folder of its database")
+        elif hasattr(self.config, "path"):  # else there is no other mode to choose
+            self.require("host", ", or choose the profile embedded")
+        return self.connect()
+
     def explain(self, error: Exception) -> StoreError | None:
         """What an exception of `connect` means; None for one that is a mistake of the program."""
         own = getattr(import_module(self.library), "explain", transport) if self.library else transport

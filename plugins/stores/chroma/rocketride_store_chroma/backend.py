@@ -3,18 +3,18 @@
 
 from __future__ import annotations
 
+import functools
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from typing import Any
 
 import chromadb
 import numpy as np
-from chromadb.api.client import Client
 from chromadb.errors import NotFoundError
 
 from rocketride_core import Document
 from rocketride_store import (
-    METRICS,
     Capabilities,
     Collection,
     Server,
@@ -24,12 +24,11 @@ from rocketride_store import (
     chunk_uuid,
     flat,
     from_flat,
-    ranked,
     similarities,
     similarity,
 )
 
-from .opening import OLDEST, embedded, explain, in_memory, server
+from .opening import OLDEST, Client, embedded, explain, in_memory, server
 
 __all__ = ["ChromaStore", "embedded", "in_memory", "server"]
 
@@ -56,8 +55,8 @@ class ChromaStore(VectorStore):
 
     def __init__(self, client: Client, name: str, *, persistent: bool = True) -> None:
         self._client, self._name = client, name
-        self._capabilities = Capabilities(exact=False, persistent=persistent, minimum=OLDEST)
-        self._batch = max(1, min(500, client.get_max_batch_size()))
+        batch = max(1, min(500, client.api.get_max_batch_size()))
+        self._capabilities = Capabilities(exact=False, persistent=persistent, minimum=OLDEST, batch=batch, request=_BYTES)
         self._handle: chromadb.Collection | None = None
         self._small = True  # as far as is known; it is not asked again of one that has grown
 
@@ -66,69 +65,67 @@ class ChromaStore(VectorStore):
         return self._capabilities
 
     def about(self) -> Server:
-        return Server("Chroma", self._client.get_version())
+        return Server("Chroma", self._client.api.get_version())
 
     def collection(self) -> Collection | None:
         try:
-            self._handle = self._client.get_collection(self._name, embedding_function=None)
+            return self._recorded(self._found())
         except NotFoundError:
             return None
-        return self._recorded(self._handle)
 
     def create(self, wanted: Collection, /) -> Collection:
-        if wanted.metric not in METRICS:
-            raise ValueError(f"Chroma has no metric {wanted.metric!r}; it compares by {', '.join(METRICS)}")
         # With fewer neighbours, the graph of a handful of like vectors often has some that no search reaches.
         index: Any = {"hnsw": {"space": wanted.metric, "max_neighbors": 32, "ef_construction": 200, "ef_search": 200}}
         # An existing collection keeps what it records: get_or_create does not touch it.
-        self._handle = self._client.get_or_create_collection(
+        model = self._client.api.get_or_create_collection(
             self._name,
-            embedding_function=None,
             metadata={"vectorSize": wanted.dimension, "modelName": wanted.model},
             configuration=index,
+            **self._client.place,
         )
+        self._handle = chromadb.Collection(self._client.api, model, None)
         # Chroma spends seconds of CPU at the next write where a collection is first read with a batch in it, and none where it is empty.
         self._handle.count()
         return self._recorded(self._handle)
 
     def upsert(self, documents: Sequence[Document], /) -> None:
-        for part in _parts(documents, self._batch):
+        ids = [chunk_uuid(document) for document in documents]
+        with self._client.writing or nullcontext():
+            # Only of chunks that are there must keys be removed, which takes a tenth of a write. A server is not asked: others may
+            # write before the answer is here.
+            there = self._chunks.get(ids=ids, include=[])["ids"] if self._client.writing else ids
+            old = frozenset(there)
             self._chunks.upsert(
-                ids=[chunk_uuid(document) for document in part],
-                embeddings=[_array(document.embedding) for document in part],
-                documents=[document.text for document in part],
-                metadatas=[_metadata(document) for document in part],
+                ids=ids,
+                embeddings=[_array(document.embedding) for document in documents],
+                documents=[document.text for document in documents],
+                metadatas=[_metadata(document, id in old) for id, document in zip(ids, documents, strict=True)],
             )
 
     def search(self, vector: memoryview, where: Where, limit: int, /, *, least: float = 0.0) -> Sequence[Document]:
         self._small = self._small and self._chunks.count() <= _COMPARED
+        metric = _metric(self._chunks)
         if self._small:
-            return ranked(self._compared(vector, where, _metric(self._chunks)), limit)
+            return self._compared(vector, where, metric)
         got = self._chunks.query(
             query_embeddings=[_array(vector)],
             n_results=limit,
             where=_where(where),
             include=["documents", "metadatas", "distances"],
         )
-        rows: Any = zip(got["documents"] or [[]], got["metadatas"] or [[]], got["distances"] or [[]], strict=True)
-        metric = _metric(self._chunks)
-        found = [
-            _document(text, metadata, _score(metric, distance))
-            for texts, metadatas, distances in rows
-            for text, metadata, distance in zip(texts, metadatas, distances, strict=True)
-        ]
+        [texts], [metadatas], [distances] = got["documents"] or [[]], got["metadatas"] or [[]], got["distances"] or [[]]
+        found = _documents(texts, metadatas, (_score(metric, distance) for distance in distances))
         # Many equal vectors cut Chroma's graph into pieces: what it does not reach is found by comparing everything.
         if len(found) < limit and len(found) < len(self.ids(where)):
             found = self._compared(vector, where, metric)
-        return ranked(found, limit)
+        return found
 
     def _compared(self, vector: memoryview, where: Where, metric: str) -> list[Document]:
         got = self._chunks.get(where=_where(where), include=["documents", "metadatas", "embeddings"])
         if not got["ids"]:
             return []
         scores = similarities(metric, np.asarray(got["embeddings"], dtype=np.float32), vector)
-        rows = zip(got["documents"] or [], got["metadatas"] or [], scores, strict=True)
-        return [_document(text, metadata, score) for text, metadata, score in rows]
+        return _documents(got["documents"], got["metadatas"], scores)
 
     def select(
         self, where: Where, /, *, words: Sequence[str] = (), offset: int = 0, limit: int | None = None
@@ -136,19 +133,16 @@ class ChromaStore(VectorStore):
         got = self._chunks.get(
             where=_where(where), where_document=_words(words), offset=offset, limit=limit, include=["documents", "metadatas"]
         )
-        rows = zip(got["documents"] or [], got["metadatas"] or [], strict=True)
-        return [_document(text, metadata) for text, metadata in rows]
+        return _documents(got["documents"], got["metadatas"])
 
     def ids(self, where: Where, /) -> Sequence[str]:
         return list(self._chunks.get(where=_where(where), include=[])["ids"])
 
     def delete(self, ids: Sequence[str], /) -> None:
-        if ids:
-            self._chunks.delete(ids=list(ids))
+        self._chunks.delete(ids=list(ids))
 
     def mark(self, ids: Sequence[str], deleted: bool, /) -> None:
-        if ids:
-            self._chunks.update(ids=list(ids), metadatas=[{"isDeleted": deleted} for _ in ids])
+        self._chunks.update(ids=list(ids), metadatas=[{"isDeleted": deleted} for _ in ids])
 
     def explain(self, error: Exception, /) -> StoreError | None:
         return explain(error)
@@ -158,8 +152,12 @@ class ChromaStore(VectorStore):
 
     @property
     def _chunks(self) -> chromadb.Collection:
-        if self._handle is None:
-            self._handle = self._client.get_collection(self._name, embedding_function=None)
+        return self._handle or self._found()
+
+    def _found(self) -> chromadb.Collection:
+        self._handle = chromadb.Collection(
+            self._client.api, self._client.api.get_collection(self._name, **self._client.place), None
+        )
         return self._handle
 
     def _recorded(self, handle: chromadb.Collection) -> Collection:
@@ -178,27 +176,25 @@ class ChromaStore(VectorStore):
         return {"vectorSize": 0 if vectors is None or not len(vectors) else len(vectors[0])}
 
 
-def _parts(documents: Sequence[Document], largest: int) -> Iterator[Sequence[Document]]:
-    start = size = 0
-    for at, document in enumerate(documents):
-        grown = len(document.text.encode()) + len(str(document.metadata)) + 4 * len(document.embedding or ())
-        if at > start and (at - start == largest or size + grown > _BYTES):
-            yield documents[start:at]
-            start, size = at, 0
-        size += grown
-    if start < len(documents):
-        yield documents[start:]
-
-
-def _metadata(document: Document) -> dict[str, Any]:
-    """Chroma mixes what is written with what was there: None removes a key that filters ask for, and a list of ours tells
-    which of the other keys belong to the last write."""
+def _metadata(document: Document, old: bool) -> dict[str, Any]:
+    """Chroma mixes what is written with what was there: in an `old` chunk None removes a key that filters ask for, and a list of ours
+    tells which of the other keys belong to the last write."""
     values: dict[str, Any] = dict(flat(document))
-    values[_KEYS] = json.dumps(sorted(values), ensure_ascii=False)
-    return dict.fromkeys(_FILTERED) | values
+    values[_KEYS] = _listed(tuple(values))
+    return dict.fromkeys(_FILTERED) | values if old else values
 
 
-def _document(text: str | None, metadata: Mapping[str, Any] | None, score: float | None = None) -> Document:
+@functools.lru_cache
+def _listed(keys: Sequence[str]) -> str:
+    return json.dumps(sorted(keys), ensure_ascii=False)
+
+
+def _documents(texts: Any, metadatas: Any, scores: Iterable[float] | None = None) -> list[Document]:
+    rows = zip(texts or [], metadatas or [], scores if scores is not None else [None] * len(texts or []), strict=True)
+    return [_document(*row) for row in rows]
+
+
+def _document(text: str | None, metadata: Mapping[str, Any] | None, score: float | None) -> Document:
     values = dict(metadata or {})
     known = values.pop(_KEYS, None)
     if known:

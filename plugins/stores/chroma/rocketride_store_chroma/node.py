@@ -5,16 +5,13 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
 
 import attrs
 
-from rocketride_core import NodeSpec, Profile, Secret, setting
-from rocketride_store import StoreConfig, StoreNode, VectorStore
+from rocketride_core import NodeSpec, Secret, setting
+from rocketride_store import MEMORY, StoreConfig, StoreNode, VectorStore, profile
 
-__all__ = ["MEMORY", "NAME_RULE", "Chroma", "ChromaConfig"]
-
-MEMORY = ":memory:"
+__all__ = ["NAME_RULE", "Chroma", "ChromaConfig"]
 
 NAME_RULE = (
     "3 to 512 letters, digits, '.', '_' or '-', beginning and ending with a letter or digit, without '..', and not an IP address"
@@ -55,27 +52,11 @@ class Chroma(StoreNode[ChromaConfig]):
         "chroma",
         title="Chroma Vector Store",
         description="Keeps embedded documents in Chroma and finds them for questions.",
-        categories=["store"],
         profiles=[
-            Profile(
-                "local",
-                {"mode": "local", "host": "localhost", "port": 8000, "collection": "ROCKETRIDE"},
-                title="Your own ChromaDB server",
-            ),
-            Profile(
-                "cloud",
-                {"mode": "cloud", "host": "", "port": 443, "apikey": "", "collection": "ROCKETRIDE"},
-                title="ChromaDB Cloud Server",
-            ),
-            Profile(
-                "embedded", {"mode": "embedded", "path": "chroma", "collection": "ROCKETRIDE"}, title="A folder of this machine"
-            ),
+            profile("local", "Your own ChromaDB server", host="localhost", port=8000),
+            profile("cloud", "ChromaDB Cloud Server", host="", port=443, apikey=""),
+            profile("embedded", "A folder of this machine", path="chroma"),
         ],
-        tile=[
-            "Host/Port: ${parameters.chroma.${profile}.host}:${parameters.chroma.${profile}.port}",
-            "Collection: ${parameters.chroma.${profile}.collection}",
-        ],
-        stores=True,
     )
 
     @classmethod
@@ -83,32 +64,14 @@ class Chroma(StoreNode[ChromaConfig]):
         fits = re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{1,510}[A-Za-z0-9]", name) and ".." not in name
         return "" if fits and not re.fullmatch(r"\d{1,3}(\.\d{1,3}){3}", name) else NAME_RULE
 
-    @classmethod
-    def in_the_open(cls, mode: Any, host: str, port: int) -> bool:
-        scheme, _, name = host.rpartition("://")
-        secure = scheme == "https" or (not scheme and port == 443)
-        return mode != "embedded" and bool(name) and not secure and name != "localhost" and not name.startswith("127.")
-
-    @property
-    def address(self) -> str:
-        return "" if self.config.mode == "embedded" else f"{self.config.host}:{self.config.port}"
-
-    @property
-    def folder(self) -> Path | None:
-        config = self.config
-        return Path(config.path) if config.mode == "embedded" and config.path != MEMORY else None
-
     def connect(self) -> VectorStore:
-        config = self.config
         from .backend import ChromaStore, embedded, in_memory, server
 
-        if config.mode == "embedded" and config.path == MEMORY:
-            return ChromaStore(in_memory(), config.collection, persistent=False)
+        config, key = self.config, self.config.api_key.reveal()
         if config.mode == "embedded":
-            return ChromaStore(embedded(Path(config.path)), config.collection)
-        key = config.api_key.reveal()
-        if not config.host:
-            raise ValueError(f'{self.id} has no host; write "host" in its config, or choose the profile embedded')
+            kept = config.path != MEMORY
+            return ChromaStore(embedded(Path(config.path)) if kept else in_memory(), config.collection, persistent=kept)
+        where = self.server(config.mode, config.host, config.port)
         headers = {config.auth_header: key if config.auth_header == "X-Chroma-Token" else f"Bearer {key}"} if key else {}
-        client = server(config.host, config.port, headers, config.tenant, config.database, timeout=config.timeout)
+        client = server(where, headers, config.tenant, config.database, timeout=config.timeout)
         return ChromaStore(client, config.collection)

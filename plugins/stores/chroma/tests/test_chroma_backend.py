@@ -6,14 +6,13 @@ from __future__ import annotations
 import socket
 import uuid
 from pathlib import Path
-from typing import Any
 
 import chromadb
 import httpx
 import pytest
 
 from rocketride_core import Document
-from rocketride_store import Collection, Request, StoreError, VectorStore, Where
+from rocketride_store import Address, Collection, Patience, Patient, Request, StoreError, VectorStore, Where
 from rocketride_store.testing import StoreSuite, chunk, keys, vector
 from rocketride_store_chroma import Chroma
 
@@ -44,7 +43,7 @@ class TestServer(StoreSuite):
         url = f"http://127.0.0.1:{self.port}/api/v2/tenants/default_tenant/databases"
         if self.database not in [database["name"] for database in httpx.get(url).json()]:
             httpx.post(url, json={"name": self.database}).raise_for_status()
-        return ChromaStore(server("127.0.0.1", self.port, {}, "default_tenant", self.database), "suite")
+        return ChromaStore(server(Address("127.0.0.1", self.port), {}, database=self.database), "suite")
 
 
 def test_a_server_that_is_not_there_is_one_clear_error() -> None:
@@ -54,7 +53,7 @@ def test_a_server_that_is_not_there_is_one_clear_error() -> None:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     with pytest.raises(StoreError, match="cannot be reached"):
-        server("127.0.0.1", port, {}, "default_tenant", "default_database")
+        server(Address("127.0.0.1", port), {})
 
 
 def test_two_stores_share_one_folder(tmp_path: Path) -> None:
@@ -75,8 +74,8 @@ def test_a_collection_of_rocketride_is_understood(tmp_path: Path, control: bool)
     from rocketride_store_chroma.backend import ChromaStore, embedded
 
     store = ChromaStore(embedded(tmp_path), "old")
-    client: Any = embedded(tmp_path)
-    made = client.create_collection("old", embedding_function=None, metadata={"hnsw:space": "cosine"})
+    client = embedded(tmp_path)
+    made = chromadb.Collection(client.api, client.api.create_collection("old", metadata={"hnsw:space": "cosine"}), None)
     if control:
         hidden = {"objectId": "schema", "chunkId": 0, "isDeleted": True, "vectorSize": 3, "modelName": "miniLM"}
         made.upsert(ids=["c"], embeddings=[[0.0, 0.0, 0.0]], documents=[""], metadatas=[hidden])
@@ -120,7 +119,7 @@ def test_a_small_collection_is_ranked_without_the_index(monkeypatch: pytest.Monk
     """The graph depends on the order in which chunks came: of a few dozen like vectors it missed one now and then."""
     from rocketride_store_chroma.backend import ChromaStore, in_memory
 
-    store = ChromaStore(in_memory(), "small", persistent=False)
+    store = Patient(ChromaStore(in_memory(), "small", persistent=False), Patience(store="Chroma"))
     store.create(Collection("small", 3))
     asked: list[int] = []
     query = chromadb.Collection.query

@@ -14,7 +14,7 @@ import attrs
 import pytest
 
 from rocketride_core import DOCUMENTS, Component, Document, Entry, Kernel, LaneLink, Node, NodeSpec, PipeFile, RunError
-from rocketride_store import StoreError, Where
+from rocketride_store import Address, StoreError, Where
 from rocketride_store.testing import FaultProxy, chunk
 from rocketride_store_chroma import Chroma
 
@@ -52,7 +52,7 @@ def documents(count: int) -> list[Document]:
 def stored(port: int, collection: str) -> Sequence[str]:
     from rocketride_store_chroma.backend import ChromaStore, server
 
-    store = ChromaStore(server("127.0.0.1", port, {}, "default_tenant", "default_database"), collection)
+    store = ChromaStore(server(Address("127.0.0.1", port), {}), collection)
     try:
         return store.ids(Where())
     finally:

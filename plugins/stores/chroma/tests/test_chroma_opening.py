@@ -8,6 +8,7 @@ import json
 import subprocess
 import sys
 import threading
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +19,7 @@ from typing import Any
 import pytest
 
 from rocketride_core import RunError
-from rocketride_store import Collection, Patience, Patient, StoreError, Where
+from rocketride_store import Address, Collection, Patience, Patient, Request, StoreError, Where
 from rocketride_store.testing import FaultProxy, chunk
 
 ALL = Where()
@@ -28,7 +29,7 @@ KEY = "secret-word"
 def connect(port: int, name: str = "", *, timeout: float = 10.0, **headers: str) -> Any:
     from rocketride_store_chroma.backend import ChromaStore, server
 
-    return ChromaStore(server("127.0.0.1", port, headers, timeout=timeout), name or f"c-{uuid.uuid4().hex}")
+    return ChromaStore(server(Address("127.0.0.1", port), headers, timeout=timeout), name or f"c-{uuid.uuid4().hex}")
 
 
 def folder(place: Path, name: str = "texts") -> Any:
@@ -81,7 +82,7 @@ def test_the_environment_and_its_file_change_nothing(chroma_server: int, tmp_pat
         monkeypatch.setenv(name, value)
         monkeypatch.setenv(name.lower(), value)
     for store in (connect(chroma_server), folder(tmp_path / "index")):
-        settings = store._client.get_settings()
+        settings = store._client.api._system.settings
         assert settings.anonymized_telemetry is False
         assert settings.chroma_client_auth_provider is None
         store.create(Collection("c", 3, "m"))
@@ -213,32 +214,16 @@ def test_a_collection_that_cannot_be_made_says_why(chroma_server: int) -> None:
         store.close()
 
 
-@pytest.mark.parametrize("shape", ["names", "objects", "fails"])
-def test_how_a_client_lists_collections_does_not_matter(tmp_path: Path, shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    store = folder(tmp_path)
-    listed = store._client.list_collections
-
-    def list_collections(*args: Any, **options: Any) -> Any:
-        if shape == "fails":
-            raise AssertionError("nobody needs the list")
-        return [one.name if shape == "names" else one for one in listed(*args, **options)]
-
-    monkeypatch.setattr(store._client, "list_collections", list_collections)
-    assert store.collection() is None
-    made = store.create(Collection("texts", 3, "m"))
-    assert made == store.collection() == Collection("texts", 3, "m")
-    store.close()
-
-
 @pytest.mark.slow
 def test_a_batch_beyond_what_a_server_takes_at_once_is_cut(chroma_server: int) -> None:
     store = connect(chroma_server)
     store.create(Collection("c", 3, "m"))
     many = [chunk("a", number, "ü" * 2_000_000) for number in range(12)]  # 48 MB; the server takes 40 MiB
-    store.upsert(many)
+    patient = Patient(store, Patience(store="Chroma", attempts=1))
+    patient.upsert(many)
     assert len(store.ids(ALL)) == 12
     with pytest.raises(StoreError, match="smaller payloadLimit") as caught:
-        Patient(store, Patience(store="Chroma", attempts=1)).upsert([chunk("a", 0, "x" * (42 << 20))])
+        patient.upsert([chunk("a", 0, "x" * (42 << 20))])
     assert caught.value.kind == "too-large"
     store.close()
 
@@ -326,14 +311,39 @@ def test_nothing_is_shared_in_memory_and_nothing_stays() -> None:
     two.close()
 
 
-def test_a_closed_client_leaves_nothing_in_the_process(chroma_server: int) -> None:
+def test_a_closed_client_leaves_nothing_in_the_process(chroma_server: int, tmp_path: Path) -> None:
     from chromadb.api.shared_system_client import SharedSystemClient
 
     before = set(SharedSystemClient._identifier_to_system)
     for _ in range(3):
         store = connect(chroma_server)
-        sessions = list(store._client._sessions)
-        assert len(sessions) == 2
+        session = store._client.api._session
         store.close()
-        assert all(session.is_closed for session in sessions)
+        assert session.is_closed
+    folder(tmp_path).close()
     assert set(SharedSystemClient._identifier_to_system) <= before
+
+
+def test_a_chunk_that_is_written_anew_is_not_found_by_keys_that_it_had(tmp_path: Path, chroma_server: int) -> None:
+    for store in (folder(tmp_path), connect(chroma_server)):
+        store.create(Collection("texts", 3, "m"))
+        store.upsert([chunk("a", 0, name="old", permissionId=1)])
+        store.upsert([chunk("a", 0), chunk("a", 1, name="new")])
+        assert [len(store.ids(Request.of(f).where)) for f in ({"name": "old"}, {"permissions": [1]}, {"name": "new"})] == [
+            0,
+            0,
+            1,
+        ]
+        store.close()
+
+
+def test_a_request_has_no_more_time_than_its_call(chroma_server: int) -> None:
+    with FaultProxy("127.0.0.1", chroma_server) as proxy:
+        store = connect(proxy.port, timeout=30.0)
+        store.create(Collection("c", 3, "m"))
+        proxy.stall(b"/upsert", times=None)
+        started = time.monotonic()
+        with pytest.raises(StoreError, match="did not answer in time"):
+            Patient(store, Patience(store="Chroma", attempts=1, seconds=0.3)).upsert([chunk("a", 0)])
+        assert time.monotonic() - started < 5
+        store.close()
