@@ -45,7 +45,7 @@ class Placed(Node[S]):
         """
         if self._embedded:
             self.require("path", ", the folder of its database")
-        elif hasattr(self.config, "path"):  # else there is no other mode to choose
+        elif hasattr(self.config, "host") and any(one.id == "embedded" for one in self.spec.profiles):
             self.require("host", ", or choose the profile embedded")
         return self.connect()
 

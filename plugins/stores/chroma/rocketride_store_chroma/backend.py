@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any
 
@@ -17,15 +18,15 @@ from rocketride_core import Document
 from rocketride_store import (
     Capabilities,
     Collection,
+    Distances,
     Server,
     StoreError,
     VectorStore,
     Where,
     chunk_uuid,
+    compared,
     flat,
     from_flat,
-    similarities,
-    similarity,
 )
 
 from .opening import OLDEST, Client, embedded, explain, in_memory, server
@@ -40,6 +41,8 @@ _BYTES = 16 << 20
 LISTED = 32_000
 # A collection of so few chunks is compared whole: its graph, and so its ranking, depends on the order in which chunks came.
 _COMPARED = 128
+_PAGE = 1000  # chunks that are compared here at once
+_DISTANCES = Distances(ip=1.0, squared=True)
 # What RocketRide's own nodes leave in a collection: a hidden record with its vector size and model.
 _CONTROL = "schema"
 
@@ -106,26 +109,29 @@ class ChromaStore(VectorStore):
         self._small = self._small and self._chunks.count() <= _COMPARED
         metric = _metric(self._chunks)
         if self._small:
-            return self._compared(vector, where, metric)
-        got = self._chunks.query(
+            return compared(metric, vector, self._vectors(where), limit, least)
+        got: Any = self._chunks.query(
             query_embeddings=[_array(vector)],
             n_results=limit,
             where=_where(where),
             include=["documents", "metadatas", "distances"],
         )
-        [texts], [metadatas], [distances] = got["documents"] or [[]], got["metadatas"] or [[]], got["distances"] or [[]]
-        found = _documents(texts, metadatas, (_score(metric, distance) for distance in distances))
+        [texts], [metadatas], [distances] = (got[part] or [[]] for part in ("documents", "metadatas", "distances"))
+        found = _documents(texts, metadatas, (_DISTANCES.score(metric, distance) for distance in distances))
         # Many equal vectors cut Chroma's graph into pieces: what it does not reach is found by comparing everything.
         if len(found) < limit and len(found) < len(self.ids(where)):
-            found = self._compared(vector, where, metric)
+            return compared(metric, vector, self._vectors(where), limit, least)
         return found
 
-    def _compared(self, vector: memoryview, where: Where, metric: str) -> list[Document]:
-        got = self._chunks.get(where=_where(where), include=["documents", "metadatas", "embeddings"])
-        if not got["ids"]:
-            return []
-        scores = similarities(metric, np.asarray(got["embeddings"], dtype=np.float32), vector)
-        return _documents(got["documents"], got["metadatas"], scores)
+    def _vectors(self, where: Where) -> Iterator[tuple[Document, Any]]:
+        for start in itertools.count(0, _PAGE):
+            got: Any = self._chunks.get(
+                where=_where(where), offset=start, limit=_PAGE, include=["documents", "metadatas", "embeddings"]
+            )
+            if got["ids"]:
+                yield from zip(_documents(got["documents"], got["metadatas"]), got["embeddings"], strict=True)
+            if len(got["ids"]) < _PAGE:
+                return
 
     def select(
         self, where: Where, /, *, words: Sequence[str] = (), offset: int = 0, limit: int | None = None
@@ -230,10 +236,3 @@ _OPERATORS = {"eq": "$eq", "ne": "$ne", "in": "$in", "ge": "$gte", "le": "$lte"}
 def _words(words: Sequence[str]) -> Any:
     terms = [{"$regex": "(?i)" + "".join(f"\\{c}" if c in r"\.+*?()|[]{}^$#&-~/" else c for c in word)} for word in words]
     return {"$and": terms} if len(terms) > 1 else terms[0] if terms else None
-
-
-def _score(metric: str, distance: float) -> float:
-    """Chroma's distances are 1 - cosine, 1 - inner product, and the square of the Euclidean distance."""
-    if metric == "l2":
-        return similarity(metric, max(0.0, distance) ** 0.5)
-    return similarity(metric, 1.0 - distance)
