@@ -7,6 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from http.client import HTTPConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -80,6 +81,51 @@ def test_503_twice_then_fine_and_only_where_it_is_meant(proxy: FaultProxy) -> No
     proxy.unavailable(b"POST /points", times=2, retry_after=1.5)
     assert [send(proxy, "b" * 100_000, path)[0] for path in ("/x", "/points", "/points", "/points")] == [200, 503, 503, 200]
     assert (proxy.hits, len(seen)) == (2, 2)
+
+
+@contextmanager
+def begun(proxy: FaultProxy, *pieces: bytes) -> Iterator[socket.socket]:
+    """A connection on which the server has got these pieces of a request."""
+    with socket.create_connection(("127.0.0.1", proxy.port), timeout=5) as client:
+        for piece in pieces:
+            client.sendall(piece)
+            time.sleep(0.05)  # so that they are pieces
+        yield client
+
+
+HALF = b"POST /x HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n"
+
+
+@pytest.mark.parametrize("pieces", [(HALF[:20],), (HALF,), (HALF, b"12345")], ids=["head", "no body", "half a body"])
+def test_a_fault_that_comes_in_the_middle_of_a_request_answers_it(proxy: FaultProxy, pieces: tuple[bytes, ...]) -> None:
+    rest = (HALF + b"1234567890")[sum(map(len, pieces)) :]
+    with begun(proxy, *pieces) as client:
+        proxy.unavailable(times=1)
+        client.sendall(rest[:2])
+        time.sleep(0.05)
+        client.sendall(rest[2:])
+        assert client.recv(1000).startswith(b"HTTP/1.1 503 ")
+    assert (proxy.hits, seen) == (1, [])
+    assert send(proxy, "b") == (200, "b")
+
+
+def test_an_answered_request_is_no_part_of_the_next_one(proxy: FaultProxy) -> None:
+    with begun(proxy, HALF, b"1234567890") as client:
+        assert client.recv(1000).startswith(b"HTTP/1.1 200 ")
+        proxy.unavailable(times=1)
+        client.sendall(HALF + b"12345")
+        client.settimeout(0.1)
+        with pytest.raises(TimeoutError):  # it is not whole yet
+            client.recv(1000)
+        client.settimeout(5)
+        client.sendall(b"67890")
+        assert client.recv(1000).startswith(b"HTTP/1.1 503 ")
+
+
+def test_the_end_of_a_chunked_request_is_seen_also_in_two_pieces(proxy: FaultProxy) -> None:
+    proxy.unavailable(times=1)
+    with begun(proxy, b"POST /x HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r", b"\n\r\n") as client:
+        assert client.recv(1000).startswith(b"HTTP/1.1 503 ")
 
 
 def test_a_request_that_is_cut_is_a_reset_for_both(proxy: FaultProxy) -> None:

@@ -19,15 +19,17 @@ __all__ = ["FaultProxy"]
 Fault = Literal["cut", "lose", "answer", "stall", "slow"]
 PIECE = 65536
 HEAD = b"\r\n\r\n"
+LAST = b"0\r\n\r\n"
 
 
 @attrs.define
 class Rule:
-    """One fault that is waiting for traffic; `times` None is until `clear()`."""
+    """One fault that is waiting for traffic, until `freed`; `times` None is every time."""
 
     fault: Fault
     when: bytes
     times: int | None
+    freed: threading.Event
     reply: bytes = b""
     seconds: float = 0.0
 
@@ -84,27 +86,27 @@ class FaultProxy:
 
     def cut(self, when: bytes = b"", *, times: int | None = 1) -> None:
         """Half of the piece reaches the server, then both sides are reset: a write in the middle of a batch."""
-        self._add(Rule("cut", when, times))
+        self._add("cut", when, times)
 
     def lose(self, when: bytes = b"", *, times: int | None = 1) -> None:
         """The server gets the piece and does what it says; its answer is lost, and the connection is reset."""
-        self._add(Rule("lose", when, times))
+        self._add("lose", when, times)
 
     def unavailable(
         self, when: bytes = b"", *, times: int | None = 2, status: int = 503, retry_after: float | None = None, body: str = ""
     ) -> None:
-        """The server never sees the HTTP/1 request; the store gets this status. `retry_after` in seconds."""
+        """The server does not see the whole of the HTTP/1 request; the store gets this status. `retry_after` in seconds."""
         told = f"Retry-After: {retry_after:g}\r\n" if retry_after is not None else ""
         head = f"HTTP/1.1 {status} Fault\r\nContent-Type: text/plain\r\n{told}Content-Length: {len(body.encode())}\r\n"
-        self._add(Rule("answer", when, times, (head + "Connection: close\r\n\r\n" + body).encode()))
+        self._add("answer", when, times, (head + "Connection: close\r\n\r\n" + body).encode())
 
     def stall(self, when: bytes = b"", *, times: int | None = 1) -> None:
         """The piece is kept until `clear()`: nobody answers, and the connection stays open."""
-        self._add(Rule("stall", when, times))
+        self._add("stall", when, times)
 
     def slow(self, seconds: float, when: bytes = b"", *, times: int | None = None) -> None:
         """The piece arrives so many seconds late."""
-        self._add(Rule("slow", when, times, seconds=seconds))
+        self._add("slow", when, times, seconds=seconds)
 
     def clear(self) -> None:
         """No more faults; what is stalled goes on."""
@@ -127,9 +129,9 @@ class FaultProxy:
 
     # ---- traffic
 
-    def _add(self, rule: Rule) -> None:
+    def _add(self, fault: Fault, when: bytes, times: int | None, reply: bytes = b"", seconds: float = 0.0) -> None:
         with self._lock:
-            self._rules.append(rule)
+            self._rules.append(Rule(fault, when, times, self._freed, reply, seconds))
 
     def _struck(self, piece: bytes) -> Rule | None:
         with self._lock:
@@ -154,8 +156,12 @@ class FaultProxy:
                 continue
             server.settimeout(None)
             with self._lock:
-                self._open |= {client, server}
+                refused = self._listener is not listener
+                self._open |= set() if refused else {client, server}
             pair = _Pair(client, server)
+            if refused:
+                self._end(pair, reset=True)
+                return
             _start(self._upward, pair)
             _start(self._downward, pair)
 
@@ -164,7 +170,8 @@ class FaultProxy:
             rule = self._struck(piece)
             if rule is not None and not self._break(rule, pair, piece):
                 return
-            if (rule is None or rule.fault != "cut") and not _send(pair.server, piece):
+            pair.request += piece
+            if not _send(pair.server, piece):
                 break
         self._end(pair)
 
@@ -175,16 +182,17 @@ class FaultProxy:
             self._end(pair, reset=True)
             return False
         if rule.fault == "answer":
-            _drain(pair.client, piece)
+            _drain(pair.client, bytes(pair.request) + piece)
             _send(pair.client, rule.reply)
+            _reset(pair.server)  # some servers take a request that ends too early for a whole one
             self._end(pair)
             return False
         if rule.fault == "lose":
             pair.lost = True
         elif rule.fault == "slow":
-            self._freed.wait(rule.seconds)
+            rule.freed.wait(rule.seconds)
         else:
-            self._freed.wait()
+            rule.freed.wait()
         return True
 
     def _downward(self, pair: _Pair) -> None:
@@ -192,6 +200,7 @@ class FaultProxy:
             if pair.lost:
                 self._end(pair, reset=True)
                 return
+            pair.request.clear()
             if not _send(pair.client, piece):
                 break
         self._end(pair)
@@ -211,8 +220,11 @@ class FaultProxy:
 
 @attrs.define(eq=False)
 class _Pair:
+    """Two connections, and what the server got of a request that it has not answered yet."""
+
     client: socket.socket
     server: socket.socket
+    request: bytearray = attrs.field(factory=bytearray)
     lost: bool = False
 
 
@@ -250,18 +262,19 @@ def _reset(side: socket.socket) -> None:
     side.close()
 
 
-def _drain(client: socket.socket, piece: bytes) -> None:
+def _drain(client: socket.socket, begun: bytes) -> None:
     """Reads the rest of an HTTP/1 request: a client that is still writing would not read the answer."""
-    while HEAD not in piece:
+    while HEAD not in begun:
         more = _read(client)
         if not more:
             return
-        piece += more
-    head, _, body = piece.partition(HEAD)
+        begun += more
+    head, _, body = begun.partition(HEAD)
     length = re.search(rb"(?i)\r\ncontent-length: *(\d+)", head)
     chunked = re.search(rb"(?i)\r\ntransfer-encoding: *chunked", head)
-    while (length and len(body) < int(length[1])) or (chunked and not body.endswith(b"0\r\n\r\n")):
+    got, end = len(body), body[-len(LAST) :]
+    while (length and got < int(length[1])) or (chunked and end != LAST):
         more = _read(client)
         if not more:
             return
-        body = more if length is None else body + more
+        got, end = got + len(more), (end + more)[-len(LAST) :]
