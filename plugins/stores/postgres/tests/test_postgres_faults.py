@@ -10,12 +10,13 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from types import SimpleNamespace
 from typing import Any
 
 import attrs
 import pytest
 
-from rocketride_core import DOCUMENTS, Component, Entry, Kernel, LaneLink, Node, NodeSpec, PipeFile
+from rocketride_core import DOCUMENTS, Component, Entry, Kernel, LaneLink, Node, NodeSpec, PipeFile, RunError
 from rocketride_store import Collection, Patience, Patient, StoreError, Where
 from rocketride_store.testing import FaultProxy, chunk, keys, vector
 from rocketride_store_postgres import Postgres
@@ -129,6 +130,46 @@ def test_a_free_connection_is_waited_for(postgres: Any, schema: str) -> None:
         for one in held:
             one.__exit__(None, None, None)
         assert backend.collection() is None
+
+
+def test_a_server_that_has_no_room_twice_and_then_has(postgres: Any, schema: str) -> None:
+    """An account may have no connection, until the second retry is told of."""
+    postgres.do(f"CREATE ROLE {schema} LOGIN SUPERUSER PASSWORD 'a-guest' CONNECTION LIMIT 0")
+    postgres.do(f"ALTER ROLE {schema} NOSUPERUSER")  # whom no limit holds
+    postgres.do(f"GRANT ALL ON SCHEMA {schema} TO {schema}")
+    told = list[str]()
+
+    def event(kind: str, *, error: str, **_: Any) -> None:
+        told.append(f"{kind}: {error}")
+        if len(told) == 2:
+            postgres.do(f"ALTER ROLE {schema} CONNECTION LIMIT -1")
+
+    entry: Any = SimpleNamespace(remaining=None, cancelled=False, event=event)
+    with closing(postgres.store(schema, user=schema, password="a-guest")) as backend:
+        store = Patient(backend, QUICK).within(entry)
+        store.create(Collection("suite", 3, "m"))
+        store.upsert(CHUNKS)
+        assert sorted(keys(store.select(ALL))) == [("a", number) for number in range(300)]
+    postgres.do(f"REASSIGN OWNED BY {schema} TO CURRENT_USER; DROP OWNED BY {schema}; DROP ROLE {schema}")
+    assert len(told) == 2
+    assert all("cannot serve requests now" in one and "too many connections for role" in one for one in told)
+
+
+@pytest.mark.parametrize(("index", "found", "needed"), [("none", "0.4.4", "0.5"), ("hnsw", "0.7.4", "0.8")])
+def test_an_old_pgvector_is_refused_with_both_versions(postgres: Any, schema: str, index: str, found: str, needed: str) -> None:
+    def version(told: str) -> None:
+        postgres.do("UPDATE pg_extension SET extversion = %s WHERE extname = 'vector'", told)
+
+    [(own,)] = postgres.do("SELECT extversion FROM pg_extension WHERE extname = 'vector'")
+    version(found)
+    try:
+        store = Component("store", "postgres", postgres.config(schema=schema, index=index), input=[LaneLink("documents", "in")])
+        pipe = PipeFile([Component("in", "in"), store])
+        said = rf"pgvector {found} is too old: {needed} or newer is needed; update the server"
+        with pytest.raises(RunError, match=said), Kernel(nodes=[Source, Postgres]).load(pipe):
+            pass
+    finally:
+        version(own)
 
 
 def test_a_wrong_password_is_no_matter_of_retries_and_not_shown(postgres: Any) -> None:
