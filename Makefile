@@ -20,6 +20,10 @@ PIP := $(UV) pip install --quiet --python $(BIN)/python
 DISTRIBUTIONS := $(sort $(patsubst %/pyproject.toml,%,$(wildcard plugins/*/pyproject.toml plugins/*/*/pyproject.toml examples/*/pyproject.toml)))
 PROJECTS := pyproject.toml $(addsuffix /pyproject.toml,$(DISTRIBUTIONS))
 NATIVE := CMakeLists.txt $(wildcard native/*.cpp native/*.hpp native/*.h)
+# One with a CMakeLists.txt has a native module of its own: `package` is its folder of Python files, `module` its file below .venv.
+COMPILED := $(sort $(patsubst %/CMakeLists.txt,%,$(wildcard plugins/*/CMakeLists.txt)))
+package = rocketride_$(notdir $1)
+module = $(VENV)/.native-$(notdir $1)
 PACKAGES = $(wildcard $(addsuffix /rocketride_*,$(DISTRIBUTIONS)))
 PROGRAMS := $(wildcard examples/*.py)
 
@@ -59,25 +63,36 @@ $(VENV)/.requirements: requirements.txt | $(UV)
 	@$(PIP) --no-deps --require-hashes --requirement requirements.txt
 	@touch $@
 
-# Editable: tests see the tree, and the module is built again only when a native source changes. The import hook that
+# Editable: tests see the tree, and a module is built again only when a native source changes. The import hook that
 # scikit-build-core installs costs every start of Python 12 ms, so the module moves into the tree and a plain path stays.
-$(VENV)/.core: pyproject.toml $(NATIVE) $(VENV)/.requirements
-	@echo "building rocketride_core._native"
-	@PATH="$(abspath $(BIN)):$$PATH" $(PIP) --no-deps --no-build-isolation --reinstall-package rocketride-core \
-	  --config-settings cmake.define.ROCKETRIDE_WERROR=ON --editable .
+# $1 is the folder, $2 the package.
+define compile
+	@echo "building $2._native"
+	@PATH="$(abspath $(BIN)):$$PATH" $(PIP) --no-deps --no-build-isolation --reinstall-package $(subst _,-,$2) \
+	  --config-settings cmake.define.ROCKETRIDE_WERROR=ON --editable $1
 	@site=$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("platlib"))'); \
-	mv "$$site"/rocketride_core/_native*.so rocketride_core/; \
-	rm -r "$$site"/_editable_skbc_rocketride_core.py "$$site"/rocketride_core; \
-	echo "$(CURDIR)" > "$$site"/_editable_skbc_rocketride_core.pth
+	mv "$$site"/$2/_native*.so $1/$2/; \
+	rm -r "$$site"/_editable_skbc_$2.py "$$site"/$2; \
+	echo "$(abspath $1)" > "$$site"/_editable_skbc_$2.pth
+endef
+
+$(VENV)/.core: pyproject.toml $(NATIVE) $(VENV)/.requirements
+	$(call compile,.,rocketride_core)
 	@touch $@
+
+define compiled
+$(call module,$1): $1/pyproject.toml $1/CMakeLists.txt $(wildcard $1/native/*.cpp $1/native/*.hpp) $(VENV)/.requirements
+	$$(call compile,$1,$(call package,$1))
+	@touch $$@
+endef
+$(foreach folder,$(COMPILED),$(eval $(call compiled,$(folder))))
 
 $(VENV)/.plugins: $(PROJECTS) | $(VENV)/.core
 	@echo "installing $(words $(DISTRIBUTIONS)) distributions of the workspace, each on its own"
-	@$(if $(DISTRIBUTIONS),$(PIP) --no-deps --no-build-isolation $(addprefix --editable ,$(DISTRIBUTIONS)))
+	@$(PIP) --no-deps --no-build-isolation $(addprefix --editable ,$(filter-out $(COMPILED),$(DISTRIBUTIONS)))
 	@touch $@
 
-
-setup: $(VENV)/.requirements $(VENV)/.core $(VENV)/.plugins ## Make .venv ready: pinned packages, core, every plugin
+setup: $(VENV)/.requirements $(VENV)/.core $(foreach folder,$(COMPILED),$(call module,$(folder))) $(VENV)/.plugins ## Make .venv ready: pinned packages, core, every plugin
 
 # --- using ------------------------------------------------------------------------------------------------------------
 
@@ -128,9 +143,14 @@ docs: setup ## The book, into build/site; a broken link or snippet is an error
 
 # --- keeping up -------------------------------------------------------------------------------------------------------
 
-stub: setup ## Write rocketride_core/_native.pyi anew from the module
-	@{ echo "# SPDX-License-Identifier: MIT"; $(BIN)/python -m nanobind.stubgen -q -m rocketride_core._native -p native/types.pat -o build/_native.pyi && cat build/_native.pyi; } > build/_native.stub
-	@mv build/_native.stub rocketride_core/_native.pyi
+stub: setup ## Write each _native.pyi anew from its module
+	@stub() { \
+	  $(BIN)/python -m nanobind.stubgen -q -m "$$2._native" "$${@:3}" -o build/_native.pyi; \
+	  { echo "# SPDX-License-Identifier: MIT"; cat build/_native.pyi; } > build/_native.stub; \
+	  mv build/_native.stub "$$1/$$2/_native.pyi"; \
+	}; \
+	stub . rocketride_core -p native/types.pat; \
+	$(foreach folder,$(COMPILED),stub $(folder) $(call package,$(folder));)
 
 native-test: $(VENV)/.requirements ## native/tests, without Python; SANITIZE=address,undefined or thread
 	@build=build/native-tests-$$(tr , - <<< "$(or $(SANITIZE),plain)"); export PATH="$(abspath $(BIN)):$$PATH"; \
@@ -144,5 +164,5 @@ requirements: $(UV) ## Compile requirements.txt from every pyproject.toml
 	  --output-file requirements.txt
 
 clean: ## Remove all that was made, .venv included
-	@rm -rf $(VENV) build dist
+	@rm -rf $(VENV) build dist $(addsuffix /build,$(COMPILED))
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

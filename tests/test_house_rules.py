@@ -316,8 +316,15 @@ def test_a_distribution_is_whole(folder: Path) -> None:
     assert data["license"] == "MIT"
     assert data["requires-python"] == ">=3.11"
     core = [need for need in data["dependencies"] if need.startswith("rocketride-core")]
-    assert core == ["rocketride-core>=0.1,<0.2"], f"{name} says which core it fits: {core}"
+    if core or nodes_of(folder) or uses_core(folder):
+        assert core == ["rocketride-core>=0.1,<0.2"], f"{name} says which core it fits: {core}"
     assert list(folder.glob("tests/test_*.py")), f"{name} has tests of its own"
+
+
+def uses_core(folder: Path) -> bool:
+    """Whether its package imports core; one that does not is a library of its own."""
+    sources = [path.read_text() for path in tracked() if path.is_relative_to(package_of(folder)) and path.suffix == ".py"]
+    return any(name.split(".")[0] == "rocketride_core" for source in sources for name, _ in imports(source, "", lazy=True))
 
 
 @every_distribution
@@ -364,25 +371,31 @@ def test_core_depends_on_light_libraries_only() -> None:
 # --- the native module ------------------------------------------------------------------------------------------------
 
 
-def test_the_stub_of_the_native_module_is_true(tmp_path: Path) -> None:
+def native_packages() -> list[Path]:
+    """The packages with a native module: core's, and those of distributions that bring a CMakeLists.txt."""
+    return [CORE, *(package_of(folder) for folder in distributions() if (folder / "CMakeLists.txt").is_file())]
+
+
+@pytest.mark.parametrize("package", native_packages(), ids=lambda package: package.name)
+def test_the_stub_of_a_native_module_is_true(package: Path, tmp_path: Path) -> None:
     made = tmp_path / "_native.pyi"
-    patterns = str(REPOSITORY / "native" / "types.pat")
-    command = [sys.executable, "-m", "nanobind.stubgen", "-q", "-m", "rocketride_core._native", "-p", patterns, "-o", str(made)]
-    subprocess.run(command, check=True)
-    tag, written = (CORE / "_native.pyi").read_text().split("\n", 1)
+    command = [sys.executable, "-m", "nanobind.stubgen", "-q", "-m", f"{package.name}._native", "-o", str(made)]
+    patterns = package.parent / "native" / "types.pat"
+    subprocess.run([*command, "-p", str(patterns)] if patterns.is_file() else command, check=True)
+    tag, written = (package / "_native.pyi").read_text().split("\n", 1)
     assert tag.startswith("# SPDX")
     assert written == made.read_text(), (
-        "rocketride_core/_native.pyi is not what the module offers: run `make stub` and read the difference"
+        f"{package.name}/_native.pyi is not what the module offers: run `make stub` and read the difference"
     )
 
 
 def test_native_code_below_the_binding_knows_no_python() -> None:
-    pure = ["graph", "regions", "pool", "order", "owners", "ports", "digraph"]
+    pure = ["graph", "regions", "pool", "order", "owners", "ports", "digraph", "cuts", "text", "clusters", "marks"]
     including = [
         named(path)
         for path in tracked()
-        if path.parent == REPOSITORY / "native"
+        if path.parent in [package.parent / "native" for package in native_packages()]
         and path.stem in pure
         and re.search(r"^#include [<\"](nanobind|Python)", path.read_text(), re.MULTILINE)
     ]
-    assert not including, f"graph, regions and pool include no Python header: {including}"
+    assert not including, f"what compiles, orders, pools and cuts includes no Python header: {including}"
