@@ -89,10 +89,11 @@ def _found(path: str) -> Any:
     for part in inside.split("."):
         try:
             found = getattr(found, part)
-        except Exception as error:
+        except AttributeError as error:
             there = ", ".join(_tools_in(module)) if found is module else ""
-            hint = f"; there are {there}" if there else ""
-            raise Unusable(f"'{path}': '{name}' has no '{inside}'{hint} ({_said(error)})") from error
+            raise Unusable(f"'{path}': '{name}' has no '{inside}'{f'; there are {there}' if there else ''}") from error
+        except Exception as error:  # of a module that imports what it is asked for, and lacks something
+            raise Unusable(f"'{path}': '{name}' cannot give '{inside}': {_said(error)}") from error
     return found
 
 

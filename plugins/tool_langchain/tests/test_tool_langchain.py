@@ -598,9 +598,11 @@ def test_modules_that_fail_are_told_from_modules_that_are_missing(tmp_path: Any,
     )
     (tmp_path / "lc_needs.py").write_text("import lc_not_there\n")
     (tmp_path / "lc_wrong.py").write_text("1 / 0\n")
+    (tmp_path / "lc_lazy.py").write_text("def __getattr__(name):\n    import lc_not_there_either\n")
     assert call("two", "lc_here:two") == 2  # of the working directory
     assert "'lc_needs' needs the module 'lc_not_there', which is not installed; pip install it" in refused("lc_needs:x")
     assert "importing 'lc_wrong' failed with ZeroDivisionError: division by zero" in refused("lc_wrong:x")
+    assert "cannot give 'x': ModuleNotFoundError: No module named 'lc_not_there_either'" in refused("lc_lazy:x")
     assert "there is no module 'lc_here.sub'; look at how lc_here spells it" in refused("lc_here.sub:x")
 
 
@@ -650,6 +652,7 @@ def test_the_readme_s_tool_runs_and_its_table_is_the_config(tmp_path: Path, monk
     [program] = re.findall(r"(?ms)^```python\n(.*?)^```", readme)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.delitem(sys.modules, "my_tools", raising=False)
     Path("my_tools.py").write_text(program)
     config = json.loads(re.findall(r"(?ms)^```json\n(.*?)^```", readme)[0])["config"]
     assert call('opening_hours {"day": "Monday"}', config["tool"]) == "closed"
