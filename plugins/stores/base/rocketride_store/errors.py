@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from errno import EACCES, EDQUOT, ENOSPC, EPERM, EROFS
 from typing import Any, Literal, TypeAlias, get_args
 
 from rocketride_core.errors import RocketRideError
@@ -122,7 +123,7 @@ _GRPC: Mapping[str, Kind] = {
 
 
 def transport(error: BaseException) -> StoreError | None:
-    """What an exception of httpx, requests, urllib3, grpc or a socket means; None for any other exception.
+    """What an exception of httpx, requests, urllib3, grpc, a socket or a folder means; None for any other exception.
 
     They are known by name, also as the cause of a vendor's own exception, so that none of these libraries need be installed.
     """
@@ -158,8 +159,17 @@ def _transport(error: BaseException) -> StoreError | None:
         return StoreError("connection", str(error))
     if names & {"DecodingError", "InvalidJSONError"}:
         return StoreError("bad-reply", str(error))
+    if isinstance(error, OSError) and (error.filename is not None or error.errno in _FULL):
+        kinds: Mapping[int, Kind] = {
+            EACCES: "permission",
+            EPERM: "permission",
+            EROFS: "permission",
+            **dict.fromkeys(_FULL, "full"),
+        }
+        return StoreError(kinds.get(error.errno or 0, "invalid"), str(error))
     return None
 
 
+_FULL = (ENOSPC, EDQUOT)
 _LIBRARIES = frozenset({"httpx", "httpcore", "requests", "urllib3", "aiohttp"})
 _BROKEN = frozenset({"TransportError", "NetworkError", "ProtocolError", "ConnectionError", "ClientConnectionError"})

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
 from typing import Any, Final, Literal
 
 import attrs
@@ -19,24 +18,29 @@ from rocketride_store import (
     StoreError,
     VectorStore,
     Where,
-    ranked,
+    page_of,
+    paged,
     raw_threshold,
     similarity,
 )
 
-from .opening import explain
-from .points import CONTROL, FIELDS, FOLDER_INDEXES, INDEXES, control, document, filtered, parts, plain, words
+from .folder import FolderClient
+from .opening import explain, in_memory, server
+from .points import CONTROL, FIELDS, FOLDER_INDEXES, INDEXES, control, document, filtered, point, whole
 
-__all__ = ["OLDEST", "QdrantStore"]
+__all__ = ["OLDEST", "FolderClient", "QdrantStore", "explain", "in_memory", "server"]
 
 OLDEST = "1.10"  # the first with the universal query
+# A server takes 32 MiB in one request as it comes; half of that leaves room where this counts too little.
+_REQUEST: Final = 16 << 20
+_DIGITS: Final = 22  # bytes of a number of a vector in JSON
 _DISTANCES: Final[Mapping[str, models.Distance]] = {
     "cosine": models.Distance.COSINE,
     "ip": models.Distance.DOT,
     "l2": models.Distance.EUCLID,
 }
 _METRICS = {distance: metric for metric, distance in _DISTANCES.items()}
-_PAGE = 500
+_PAGE = 5000  # ids that are read at once
 _ANOTHERS = 1.0  # seconds in which another process completes the record of a collection that it has just made
 
 
@@ -44,7 +48,7 @@ class QdrantStore(VectorStore):
     """A store over a client; closes it.
 
     Parameters:
-        client: from `server`, `embedded` or `in_memory`.
+        client: from `server` or `in_memory`, or a `FolderClient`.
         name: name of the collection.
         kind: where it lives.
         exact: compare with every vector; else by the index.
@@ -71,6 +75,9 @@ class QdrantStore(VectorStore):
             persistent=self._kind != "memory",
             threshold=True,
             minimum=OLDEST if self._kind == "server" else "",
+            # In this process no request is too large.
+            request=_REQUEST if self._kind == "server" else 0,
+            number=_DIGITS,
         )
 
     def about(self) -> Server:
@@ -90,7 +97,6 @@ class QdrantStore(VectorStore):
         return Collection(self._name, dimension if info.points_count else 0, "", metric)
 
     def create(self, wanted: Collection, /) -> Collection:
-        similarity(wanted.metric, 0.0)  # refuses a metric that does not exist
         if self._made(wanted):
             self._record(wanted)
             return attrs.evolve(wanted, name=self._name)
@@ -106,9 +112,9 @@ class QdrantStore(VectorStore):
         return self._known()
 
     def upsert(self, documents: Sequence[Document], /) -> None:
-        # In this process no request is too large.
-        for part in [[plain(one) for one in documents]] if self._kind == "folder" else parts(documents):
-            self._confirmed(self._client.upsert(self._name, points=part, wait=True))
+        vector = memoryview if self._kind == "folder" else memoryview.tolist
+        points = [point(one, vector=vector) for one in documents]
+        self._confirmed(self._client.upsert(self._name, points=points, wait=True))
 
     def search(self, vector: memoryview, where: Where, limit: int, /, *, least: float = 0.0) -> Sequence[Document]:
         metric = self._metric or self._known().metric
@@ -121,16 +127,19 @@ class QdrantStore(VectorStore):
             score_threshold=raw_threshold(metric, least),
             search_params=None if self._kind == "memory" else models.SearchParams(exact=self._exact),
         )
-        return ranked(document(point.payload, similarity(metric, point.score)) for point in got.points)
+        return [document(point.payload, similarity(metric, point.score)) for point in got.points]
 
     def select(
         self, where: Where, /, *, words: Sequence[str] = (), offset: int = 0, limit: int | None = None
     ) -> Sequence[Document]:
-        stop = None if limit is None else offset + limit
-        return list(islice(self._found(where, words, stop), offset, stop))
+        by_index = self._whole_words and bool(words)
+        chosen = filtered(where, whole(words)) if by_index else filtered(where)
+        rest = () if by_index else words
+        points = self._points(chosen, FIELDS, page_of(rest, offset, limit))
+        return paged((document(point.payload) for point in points), rest, offset, limit)
 
     def ids(self, where: Where, /) -> Sequence[str]:
-        return [str(point.id) for point in self._points(filtered(where), False, _PAGE * 10)]
+        return [str(point.id) for point in self._points(filtered(where), False, _PAGE)]
 
     def count(self, where: Where, /) -> int:
         # A server's ids come in one request, as its number would.
@@ -139,34 +148,20 @@ class QdrantStore(VectorStore):
         return int(self._client.count(self._name, count_filter=filtered(where)))
 
     def delete(self, ids: Sequence[str], /) -> None:
-        if ids:
-            chosen = models.PointIdsList(points=list(ids))
-            self._confirmed(self._client.delete(self._name, points_selector=chosen, wait=True))
+        chosen = models.PointIdsList(points=list(ids))
+        self._confirmed(self._client.delete(self._name, points_selector=chosen, wait=True))
 
     def mark(self, ids: Sequence[str], deleted: bool, /) -> None:
-        if ids:
-            # By a filter, because a server takes an id that is not there any more for an error.
-            chosen = models.Filter(must=[models.HasIdCondition(has_id=list(ids))])
-            self._confirmed(
-                self._client.set_payload(self._name, payload={"isDeleted": deleted}, key="meta", points=chosen, wait=True)
-            )
+        # By a filter, because a server takes an id that is not there any more for an error.
+        chosen = models.Filter(must=[models.HasIdCondition(has_id=list(ids))])
+        done = self._client.set_payload(self._name, payload={"isDeleted": deleted}, key="meta", points=chosen, wait=True)
+        self._confirmed(done)
 
     def explain(self, error: Exception, /) -> StoreError | None:
         return explain(error)
 
     def close(self) -> None:
         self._client.close()
-
-    def _found(self, where: Where, wanted: Sequence[str], stop: int | None) -> Iterator[Document]:
-        by_index = self._whole_words and bool(wanted)
-        lowered = [] if by_index else [word.lower() for word in wanted]
-        page = _PAGE if stop is None or lowered else max(1, min(_PAGE, stop))
-        narrowed = filtered(where, words(wanted)) if by_index else filtered(where)
-        for point in self._points(narrowed, FIELDS, page):
-            made = document(point.payload)
-            text = made.text.lower() if lowered else ""
-            if all(word in text for word in lowered):
-                yield made
 
     def _points(self, chosen: models.Filter, fields: Any, page: int) -> Iterator[Any]:
         after: Any = None

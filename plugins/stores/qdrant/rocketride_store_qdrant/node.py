@@ -4,21 +4,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import attrs
 
-from rocketride_core import NodeSpec, Profile, Secret, setting
-from rocketride_store import StoreConfig, StoreNode, VectorStore
+from rocketride_core import NodeSpec, Secret, setting
+from rocketride_store import MEMORY, Address, StoreConfig, StoreNode, VectorStore, profile
 
-__all__ = ["MEMORY", "NAME_RULE", "Qdrant", "QdrantConfig"]
+__all__ = ["NAME_RULE", "Qdrant", "QdrantConfig"]
 
 NAME_RULE = "1 to 255 letters, digits, '_', '-' or '.', without '/' and spaces, and not '.' or '..'"
-MEMORY = ":memory:"
 
 
 @attrs.frozen(kw_only=True)
@@ -44,132 +40,63 @@ class QdrantConfig(StoreConfig):
         "parts",
         choices=("parts", "words"),
         title="Keywords",
-        doc="`parts` finds parts of words and reads texts until it has enough; `words` finds whole words by the server's index.",
+        doc="`parts` finds parts of words and reads texts until it has enough; `words` finds whole words by a server's index.",
     )
     path: str = setting(
         "qdrant", title="Folder", doc="Of an embedded database, relative to the working directory; `:memory:` keeps nothing."
     )
 
 
-@attrs.frozen
-class Address:
-    """A server's address, taken apart; `port` is that of the host's text where it has one."""
-
-    host: str
-    port: int
-    secure: bool
-    prefix: str = ""
-
-    @staticmethod
-    def of(host: str, port: int) -> Address:
-        """Reads `localhost`, `https://x.qdrant.io:6333` and the like; a text that is no address is a ValueError."""
-        text = host.strip()
-        scheme, found, _ = text.partition("://")
-        parts = urlsplit(text if found else f"//{text}")
-        if found and scheme not in ("http", "https"):
-            raise ValueError(f"a Qdrant host begins with http:// or https://, or has nothing in front, not {scheme}://")
-        name = parts.hostname or ""
-        at = parts.port or port
-        secure = scheme == "https" if found else at == 443 or name.endswith(".qdrant.io")
-        return Address(name, at, secure, parts.path.rstrip("/"))
-
-    @property
-    def loopback(self) -> bool:
-        return self.host in ("localhost", "::1") or self.host.startswith("127.")
-
-
 class Qdrant(StoreNode[QdrantConfig]):
     """Qdrant vector store."""
 
-    library = "rocketride_store_qdrant.opening"
+    library = "rocketride_store_qdrant.backend"
+    engine = "qdrant_edge"
 
     spec = NodeSpec(
         "qdrant",
         title="Qdrant",
         description="Keeps embedded documents in Qdrant and finds them for questions.",
-        categories=["store"],
         profiles=[
-            Profile(
-                "cloud",
-                {"mode": "cloud", "host": "", "port": 6333, "apikey": "", "collection": "ROCKETRIDE"},
-                title="Qdrant cloud server",
-            ),
-            Profile(
-                "local",
-                {"mode": "local", "host": "localhost", "port": 6333, "collection": "ROCKETRIDE"},
-                title="Your own Qdrant server",
-            ),
-            Profile(
-                "embedded", {"mode": "embedded", "path": "qdrant", "collection": "ROCKETRIDE"}, title="A folder of this machine"
-            ),
+            profile("cloud", "Qdrant cloud server", host="", port=6333, apikey=""),
+            profile("local", "Your own Qdrant server", host="localhost", port=6333),
+            profile("embedded", "A folder of this machine", path="qdrant"),
         ],
-        tile=[
-            "Host/Port: ${parameters.qdrant.${profile}.host}:${parameters.qdrant.${profile}.port}",
-            "Collection: ${parameters.qdrant.${profile}.collection}",
-        ],
-        stores=True,
     )
 
     @classmethod
     def name_rule(cls, name: str) -> str:
         # A form that was left empty is told of when the pipeline is loaded, as a host is.
-        fits = re.fullmatch(r"[A-Za-z0-9._-]{0,255}", name) and name not in (".", "..")
-        return "" if fits else NAME_RULE
+        return "" if re.fullmatch(r"[A-Za-z0-9._-]{0,255}", name) and name not in (".", "..") else NAME_RULE
 
     @classmethod
-    def in_the_open(cls, mode: Any, host: str, port: int) -> bool:
-        where = Address.of(host, port)
-        return mode != "embedded" and bool(where.host) and not where.secure and not where.loopback
+    def server(cls, mode: Any, host: str, port: int) -> Address:  # noqa: ARG003 - the address tells what is encrypted
+        return Address.of(host, port, store=cls.spec.title, secure=lambda name, at: at == 443 or name.endswith(".qdrant.io"))
 
     @property
     def address(self) -> str:
         config = self.config
-        if config.mode == "embedded":
-            return ""
-        where = Address.of(config.host, config.port)
-        return f"{where.host}:{config.grpc_port if config.prefer_grpc else where.port}"
-
-    @property
-    def folder(self) -> Path | None:
-        config = self.config
-        # Without its engine there is an error to be told.
-        return (
-            Path(config.path)
-            if config.mode == "embedded" and config.path not in ("", MEMORY) and find_spec("qdrant_edge")
-            else None
-        )
+        where = self.server(config.mode, config.host, config.port)
+        port = config.grpc_port if config.prefer_grpc else where.port
+        return str(attrs.evolve(where, port=port)) if config.mode != "embedded" else ""
 
     def connect(self) -> VectorStore:
-        config = self.config
-        for missing in self._missing():
-            raise ValueError(f"{self.id} has no {missing}")
-        from .backend import QdrantStore
-        from .opening import embedded, in_memory, server
+        from .backend import FolderClient, QdrantStore, in_memory, server
 
-        if config.mode != "embedded":
-            client = server(
-                Address.of(config.host, config.port),
-                config.api_key.reveal(),
-                grpc_port=config.grpc_port if config.prefer_grpc else None,
-                timeout=config.timeout,
-            )
-            return QdrantStore(
-                client, config.collection, kind="server", exact=config.exact, whole_words=config.keywords == "words"
-            )
-        memory = config.path == MEMORY
-        return QdrantStore(
-            in_memory() if memory else embedded(Path(config.path)),
-            config.collection,
-            kind="memory" if memory else "folder",
-            exact=config.exact,
-            whole_words=config.keywords == "words",
+        config = self.config
+        self.require("collection", f": {NAME_RULE}")
+        if config.mode == "embedded":
+            if config.keywords == "words":
+                told = f'{self.id} cannot find whole words without a server; write "keywords": "parts" in its config'
+                raise ValueError(told)
+            kept = config.path != MEMORY
+            client: Any = FolderClient(Path(config.path)) if kept else in_memory()
+            return QdrantStore(client, config.collection, kind="folder" if kept else "memory", exact=config.exact)
+        client = server(
+            self.server(config.mode, config.host, config.port),
+            config.api_key.reveal(),
+            grpc_port=config.grpc_port if config.prefer_grpc else None,
+            timeout=config.timeout,
         )
-
-    def _missing(self) -> Iterable[str]:
-        config = self.config
-        if not config.collection:
-            yield f'collection; write "collection" in its config: {NAME_RULE}'
-        if config.mode != "embedded" and not config.host:
-            yield 'host; write "host" in its config, or choose the profile embedded'
-        if config.mode == "embedded" and not config.path:
-            yield f'path; write "path" in its config, a folder or "{MEMORY}"'
+        whole = config.keywords == "words"
+        return QdrantStore(client, config.collection, kind="server", exact=config.exact, whole_words=whole)

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Clients of Qdrant: of a server, of a folder, in memory; and what their exceptions mean."""
+"""Clients of Qdrant: of a server, in memory; and what their exceptions mean."""
 
 from __future__ import annotations
 
 import json
 import threading
 from collections.abc import Callable
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx
 from pydantic import ValidationError
@@ -15,13 +14,9 @@ from qdrant_client import QdrantClient
 from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
 from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
-from rocketride_store import StoreError, by_status, transport
+from rocketride_store import Address, StoreError, by_status, transport, within
 
-if TYPE_CHECKING:
-    from .folder import FolderClient
-    from .node import Address
-
-__all__ = ["embedded", "explain", "in_memory", "server"]
+__all__ = ["explain", "in_memory", "server"]
 
 
 def server(where: Address, key: str, *, grpc_port: int | None = None, timeout: int = 60) -> QdrantClient:
@@ -33,6 +28,10 @@ def server(where: Address, key: str, *, grpc_port: int | None = None, timeout: i
         grpc_port: asks by gRPC on this port; None asks by REST.
         timeout: of a request, in seconds.
     """
+
+    def limit(request: httpx.Request) -> None:
+        request.extensions["timeout"] = httpx.Timeout(within(timeout)).as_dict()
+
     return QdrantClient(
         host=where.host,
         port=where.port,
@@ -41,18 +40,12 @@ def server(where: Address, key: str, *, grpc_port: int | None = None, timeout: i
         prefer_grpc=grpc_port is not None,
         grpc_port=grpc_port or 6334,
         timeout=timeout,
+        event_hooks={"request": [limit]},
         # As a header of our own: as `api_key` it would switch encryption on, and warn where the config says otherwise.
         headers={"api-key": key} if key else None,
         # Asked by the node itself, which refuses what cannot work; the client only warns, from a thread.
         check_compatibility=False,
     )
-
-
-def embedded(folder: Path) -> FolderClient:
-    """The database in a folder, which is made at the first write; one for all pipelines of the process."""
-    from .folder import FolderClient
-
-    return FolderClient(folder)
 
 
 class _InTurn:
@@ -77,11 +70,12 @@ def in_memory() -> Any:
 
 
 def explain(error: Exception) -> StoreError | None:
-    """What an exception of qdrant_client, or of httpx and grpc below it, means."""
+    """What an exception of qdrant_client, of httpx and grpc below it, or of the engine in a folder, means."""
     if isinstance(error, ResourceExhaustedResponse):
         return StoreError("rate-limit", str(error), retry_after=error.retry_after_s)
     if isinstance(error, UnexpectedResponse):
-        return by_status(error.status_code or 0, _said(error.content), retry_after=_seconds(error.headers))
+        told = error.headers.get("retry-after", "")
+        return by_status(error.status_code or 0, _said(error.content), retry_after=float(told) if told.isdecimal() else None)
     if isinstance(error, ResponseHandlingException):
         source: Any = error.source
         if isinstance(source, ValidationError | json.JSONDecodeError | UnicodeDecodeError):
@@ -91,6 +85,8 @@ def explain(error: Exception) -> StoreError | None:
         return StoreError("bad-reply", str(error))
     if isinstance(error, httpx.InvalidURL):
         return StoreError("invalid", str(error))
+    if type(error) is Exception:  # the engine in a folder knows no other; its words say what happened
+        return StoreError("full" if "No space left" in str(error) else "invalid", str(error))
     return transport(error)
 
 
@@ -101,10 +97,3 @@ def _said(content: bytes) -> str:
         return str(status["error"]) if isinstance(status, dict) else text
     except (ValueError, KeyError, TypeError):
         return text
-
-
-def _seconds(headers: httpx.Headers) -> float | None:
-    try:
-        return float(headers.get("retry-after", ""))
-    except ValueError:
-        return None

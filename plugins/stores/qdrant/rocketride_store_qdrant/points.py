@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-import attrs
 from qdrant_client import models
 
 from rocketride_core import Document
@@ -26,20 +25,14 @@ __all__ = [
     "control",
     "document",
     "filtered",
-    "parts",
-    "plain",
     "point",
-    "words",
+    "whole",
 ]
 
 FIELDS: Final = ["content", "meta", "rocketride"]
 _BIGGEST: Final = 2**63
 _HELD: Final = (str, bool, type(None))
 _DEEPEST: Final = 100  # Qdrant writes deeper ones and cannot read them again: its JSON ends at 128 levels
-# A server takes 32 MiB in one request as it comes; half of that leaves room where this counts too little.
-_REQUEST: Final = 16 << 20
-_DIGITS: Final = 22  # bytes of a number of a vector in JSON
-
 # With an index for every key that is filtered by: a server in strict mode refuses others.
 INDEXES: Final[Mapping[str, Any]] = {
     "meta.nodeId": models.PayloadSchemaType.KEYWORD,
@@ -81,17 +74,12 @@ def control(dimension: int, model: str) -> models.PointStruct:
     return models.PointStruct(id=id, vector=[0.0] * dimension, payload={"content": "", "meta": meta})
 
 
-@attrs.frozen
-class Plain:
-    """A point as the engine in this process takes it: no model of the client's, and the vector as it lies in memory."""
+def point(given: Document, *, vector: Callable[[memoryview], Any] = memoryview.tolist) -> models.PointStruct:
+    """The point of a chunk with its embedding.
 
-    id: str
-    vector: Any
-    payload: Mapping[str, Any]
-
-
-def plain(given: Document) -> Plain:
-    """The point of a chunk with its embedding."""
+    Parameters:
+        vector: what the client takes for one; an engine in this process takes it as it lies in memory.
+    """
     metadata = dict(given.metadata)
     odd = {key: metadata.pop(key) for key, value in given.metadata.items() if type(value) not in _HELD and not _held(value)}
     payload: dict[str, Any] = {"content": given.text, "meta": metadata}
@@ -100,14 +88,9 @@ def plain(given: Document) -> Plain:
         if odd:
             beside["json"] = json.dumps(odd, ensure_ascii=False)
         payload["rocketride"] = beside
-    return Plain(chunk_uuid(given), given.embedding or [], payload)
-
-
-def point(given: Document) -> models.PointStruct:
-    """The same for a server."""
-    told = plain(given)
+    numbers = [] if given.embedding is None else vector(given.embedding)
     # Not validated: a vector's numbers are checked one by one otherwise, which takes longer than to send them.
-    return models.PointStruct.model_construct(id=told.id, vector=list(told.vector), payload=told.payload)
+    return models.PointStruct.model_construct(id=chunk_uuid(given), vector=numbers, payload=payload)
 
 
 def document(payload: Mapping[str, Any] | None, score: float | None = None) -> Document:
@@ -120,21 +103,6 @@ def document(payload: Mapping[str, Any] | None, score: float | None = None) -> D
     return Document(str(held.get("content") or ""), metadata, score=score, kind=beside.get("kind", "Document"))
 
 
-def parts(documents: Sequence[Document]) -> Iterator[list[models.PointStruct]]:
-    """Points in requests that a server takes."""
-    out: list[models.PointStruct] = []
-    size = 0
-    for given in documents:
-        own = len(given.text.encode()) + len(str(given.metadata)) + _DIGITS * len(given.embedding or ()) + 200
-        if out and size + own > _REQUEST:
-            yield out
-            out, size = [], 0
-        out.append(point(given))
-        size += own
-    if out:
-        yield out
-
-
 def filtered(where: Where, *more: Any) -> models.Filter:
     """Points that fulfil all conditions, and are no record of the collection."""
     must = [_field(condition) for condition in where if condition.operator != "ne"]
@@ -142,7 +110,7 @@ def filtered(where: Where, *more: Any) -> models.Filter:
     return models.Filter(must=[*must, *more] or None, must_not=[*never, CONTROL])
 
 
-def words(wanted: Sequence[str]) -> models.FieldCondition:
+def whole(wanted: Sequence[str]) -> models.FieldCondition:
     """Every one of these words, whole, as the full-text index has them."""
     return models.FieldCondition(key="content", match=models.MatchText(text=" ".join(wanted)))
 

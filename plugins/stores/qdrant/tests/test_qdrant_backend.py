@@ -10,7 +10,7 @@ import pytest
 from qdrant_client import models
 
 from rocketride_core import Document
-from rocketride_store import Collection, Request, StoreError, VectorStore, Where, chunk_key
+from rocketride_store import Address, Collection, Request, StoreError, VectorStore, Where, chunk_key
 from rocketride_store.testing import StoreSuite, chunk, vector
 
 FIRST = Collection("suite", 3, "model-a")
@@ -18,7 +18,6 @@ FIRST = Collection("suite", 3, "model-a")
 
 def opened(double: Any, how: str = "rest", name: str = "suite", *, timeout: int = 10, **options: Any) -> VectorStore:
     from rocketride_store_qdrant.backend import QdrantStore
-    from rocketride_store_qdrant.node import Address
     from rocketride_store_qdrant.opening import server
 
     where = Address("127.0.0.1", getattr(double, "port", 0), False)
@@ -181,13 +180,10 @@ def test_a_write_that_is_not_confirmed_is_an_error(double: Any, how: str) -> Non
     store.close()
 
 
-def test_a_large_write_goes_in_requests_that_a_server_takes() -> None:
-    from rocketride_store_qdrant.points import parts
-
-    documents = [chunk("a", number, "x" * (5 << 20)) for number in range(4)]
-    assert [len(part) for part in parts(documents)] == [3, 1]
-    assert [len(part) for part in parts([chunk("a", 0, "x" * (20 << 20))])] == [1]
-    assert list(parts([])) == []
+def test_a_write_is_no_larger_than_a_server_takes(double: Any) -> None:
+    store = opened(double)
+    assert (store.capabilities.request, store.capabilities.number) == (16 << 20, 22)
+    store.close()
 
 
 def test_the_key_is_sent_and_a_wrong_one_is_an_error_without_it(double: Any, how: str) -> None:

@@ -15,10 +15,9 @@ import pytest
 from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
 from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
-from rocketride_store import Collection, Patience, Patient, StoreError, VectorStore, Where
+from rocketride_store import Address, Collection, Patience, Patient, StoreError, VectorStore, Where
 from rocketride_store.testing import FaultProxy, chunk
 from rocketride_store_qdrant.backend import QdrantStore
-from rocketride_store_qdrant.node import Address
 from rocketride_store_qdrant.opening import explain, server
 
 CHUNKS = [chunk("a", number) for number in range(200)]
@@ -107,6 +106,18 @@ def test_a_server_that_is_no_qdrant(store: VectorStore, proxy: FaultProxy) -> No
     assert caught.value.kind == "bad-reply"
 
 
+@pytest.mark.parametrize("how", ["rest"], indirect=True)
+def test_a_request_has_no_more_time_than_its_call(proxy: FaultProxy, double: Any, how: str) -> None:
+    store = through(proxy.port, how, timeout=30, patience=Patience(store="Qdrant", attempts=1, seconds=0.3))
+    store.create(Collection("suite", 3, "m"))
+    proxy.stall(b"content", times=None)
+    started = time.monotonic()
+    with pytest.raises(StoreError, match="Qdrant did not answer in time"):
+        store.upsert(CHUNKS[:3])
+    assert time.monotonic() - started < 8
+    store._backend.close()
+
+
 def test_a_collection_that_is_gone(store: VectorStore, double: Any) -> None:
     double.engine._client.delete_collection("suite")
     with pytest.raises(StoreError, match="has no such.*doesn't exist") as caught:
@@ -190,9 +201,9 @@ def test_the_servers_words_and_wait_are_told() -> None:
 
 
 def test_a_batch_that_a_folder_refuses_is_an_error(tmp_path: Path) -> None:
-    from rocketride_store_qdrant.opening import embedded
+    from rocketride_store_qdrant.folder import FolderClient
 
-    store = QdrantStore(embedded(tmp_path), "suite", kind="folder")
+    store = Patient(QdrantStore(FolderClient(tmp_path), "suite", kind="folder"), QUICK)
     store.create(Collection("suite", 4, "m"))
     with pytest.raises(StoreError, match="expected dim: 4, got 3"):
         store.upsert(CHUNKS[:1])

@@ -15,17 +15,16 @@ from typing import Any
 
 import pytest
 
-from rocketride_store import Collection, StoreError, VectorStore, Where, chunk_key
+from rocketride_store import Collection, Patience, Patient, StoreError, VectorStore, Where, chunk_key
 from rocketride_store.testing import StoreSuite, chunk, vector
 
 FIRST = Collection("suite", 3, "model-a")
 
 
 def in_folder(folder: Path, **options: Any) -> VectorStore:
-    from rocketride_store_qdrant.backend import QdrantStore
-    from rocketride_store_qdrant.opening import embedded
+    from rocketride_store_qdrant.backend import FolderClient, QdrantStore
 
-    return QdrantStore(embedded(folder), "suite", kind="folder", **options)
+    return QdrantStore(FolderClient(folder), "suite", kind="folder", **options)
 
 
 class TestFolder(StoreSuite):
@@ -47,9 +46,8 @@ def test_a_folder_outlives_a_kill(tmp_path: Path) -> None:
         "import os, signal, sys; from array import array; from pathlib import Path\n"
         "from rocketride_core import Document\n"
         "from rocketride_store import Collection\n"
-        "from rocketride_store_qdrant.backend import QdrantStore\n"
-        "from rocketride_store_qdrant.opening import embedded\n"
-        "store = QdrantStore(embedded(Path(sys.argv[1])), 'suite', kind='folder')\n"
+        "from rocketride_store_qdrant.backend import FolderClient, QdrantStore\n"
+        "store = QdrantStore(FolderClient(Path(sys.argv[1])), 'suite', kind='folder')\n"
         "store.create(Collection('suite', 3, 'model-a'))\n"
         "vector = memoryview(array('f', [1, 0, 0]))\n"
         "store.upsert([Document('text', {'objectId': 'a', 'chunkId': number}, vector) for number in range(300)])\n"
@@ -87,7 +85,7 @@ def test_a_folder_that_cannot_be_made_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     store = in_folder(tmp_path / "file")
     with pytest.raises(StoreError, match="Not a directory"):
-        store.create(FIRST)
+        Patient(store, Patience(store="Qdrant", attempts=1)).create(FIRST)
 
 
 def test_without_its_engine_a_folder_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -147,13 +145,12 @@ def test_metadata_of_any_depth_can_be_read_again(tmp_path: Path) -> None:
 
     from rocketride_store import Collection, Where
     from rocketride_store.testing import chunk
-    from rocketride_store_qdrant.backend import QdrantStore
-    from rocketride_store_qdrant.opening import embedded
+    from rocketride_store_qdrant.backend import FolderClient, QdrantStore
 
     deep: object = 1
     for _ in range(200):
         deep = [deep]
-    with closing(QdrantStore(embedded(tmp_path), "c", kind="folder")) as store:
+    with closing(QdrantStore(FolderClient(tmp_path), "c", kind="folder")) as store:
         store.create(Collection("c", 3, "m"))
         store.upsert([chunk("a", 0, deep=deep)])
         assert store.select(Where())[0].metadata["deep"] == deep

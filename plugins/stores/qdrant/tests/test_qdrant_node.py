@@ -31,9 +31,9 @@ from rocketride_core import (
     on,
 )
 from rocketride_core.testing import NodeSuite
+from rocketride_store import Address
 from rocketride_store.testing import chunk
 from rocketride_store_qdrant import Qdrant
-from rocketride_store_qdrant.node import Address
 
 PIPES = Path(__file__).parents[5] / "shared" / "pipes"
 
@@ -200,7 +200,11 @@ def test_a_bad_name_says_the_rule_when_the_file_is_checked(name: str) -> None:
         ({"profile": "cloud"}, 'has no host; write "host"'),
         ({"profile": "local", "local": {"host": "", "collection": "x"}}, "has no host"),
         ({"profile": "local", "local": {"collection": ""}}, 'has no collection; write "collection" in its config: 1 to 255'),
-        ({"profile": "embedded", "embedded": {"path": ""}}, "has no path"),
+        (
+            {"profile": "embedded", "embedded": {"path": ""}},
+            'has no path; write "path" in its config, the folder of its database',
+        ),
+        ({"profile": "embedded", "embedded": {"keywords": "words"}}, "cannot find whole words without a server"),
         ({"profile": "local", "local": {"host": "ftp://x"}}, "begins with http:// or https://"),
     ],
 )
@@ -222,7 +226,7 @@ def test_what_is_missing_is_said_when_the_pipeline_is_loaded(config: dict[str, A
     ],
 )
 def test_addresses(host: str, port: int, expected: Address) -> None:
-    assert Address.of(host, port) == expected
+    assert Qdrant.server("local", host, port) == expected
 
 
 @pytest.mark.parametrize(
