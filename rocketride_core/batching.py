@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from threading import Event as Flag
 from threading import Lock, get_ident
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -36,6 +37,7 @@ class Batching:
         self.lock = Lock()
         self._batchers: list[Batcher[Any, Any]] = []
         self._waiting: Counter[int] = Counter()
+        self._computing = 0
 
     def made(self, component: str, fn: Callable[[Sequence[Any]], Sequence[Any]], size: int) -> Batcher[Any, Any]:
         batcher = Batcher[Any, Any](self, component, fn, size)
@@ -59,8 +61,20 @@ class Batching:
             if self._waiting:
                 self._due_when_all_wait()
 
+    @contextmanager
+    def computing(self) -> Iterator[None]:
+        """Inside, an entry computes a batch. It will be back, so that who comes meanwhile may wait for company."""
+        with self.lock:
+            self._computing += 1
+        try:
+            yield
+        finally:
+            with self.lock:
+                self._computing -= 1
+                self._due_when_all_wait()
+
     def _due_when_all_wait(self) -> None:
-        if all(flight.thread in self._waiting for flight in list(self.flights)):
+        if not self._computing and all(flight.thread in self._waiting for flight in list(self.flights)):
             for batcher in self._batchers:
                 batcher.due()
 
@@ -153,7 +167,8 @@ class Batcher(Generic[T, R]):
     def _run(self, batch: Sequence[tuple[_Request[T, R], int]]) -> None:
         done = False
         try:
-            self._deliver(batch)
+            with self._batching.computing():
+                self._deliver(batch)
             done = True
         finally:
             if not done:  # a signal, or the end of a call that was given up: somebody else computes it

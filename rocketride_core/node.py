@@ -86,7 +86,8 @@ class Node(Generic[C]):
     def batcher(self, fn: Callable[[Sequence[T]], Sequence[R]], /, *, size: int = 64) -> Callable[[Sequence[T]], Sequence[R]]:
         """A function that gives the results of `fn`, asked for the items of several entries at once; made in `begin_global`.
 
-        A batch is computed when it is full, when every entry in flight waits for one, or after 5 ms, by one of those who wait.
+        A batch is computed when it is full, when every entry in flight waits for one and none is being computed, or after 5 ms, by
+        one of those who wait.
         Where it fails, each caller's items are asked for alone, so that the error reaches whom it belongs to.
 
         Parameters:

@@ -146,6 +146,17 @@ def test_what_waits_for_a_slow_entry_is_computed_after_five_milliseconds() -> No
         assert calls == [["a", "b"], ["x", "y"]]
 
 
+def test_who_comes_while_a_batch_is_computed_waits_for_company() -> None:
+    def slow(items: Items) -> Items:
+        time.sleep(0.003)
+        return upper(items)
+
+    with batching(slow, workers=8) as (pipeline, calls):
+        words = [f"word{i}" for i in range(80)]
+        assert texts(mapped(pipeline, words)) == [word.upper() for word in words]
+        assert len(calls) < 40  # 80 where each goes alone
+
+
 def test_the_end_of_an_entry_sets_off_what_waited_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rocketride_core.batching.LONGEST", 30.0)
     with batching(upper, workers=2) as (pipeline, calls):

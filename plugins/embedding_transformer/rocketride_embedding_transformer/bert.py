@@ -8,20 +8,21 @@ vector alone and in company.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 
+import attrs
 import numpy as np
 from safetensors import safe_open
-from tokenizers import Tokenizer
 
 from .errors import UnsupportedModel
-from .folder import Description, describe
+from .folder import Sentences, sentences
 from .maths import Floats, gelu, layer_norm, relu, softmax, unit_rows
-from .threads import single_blas_thread
+from .threads import CORES, single_blas_thread, spread
+from .tokens import batches, tokenizer_of
 
-TOKENS_A_BATCH = 1024
+ACTIVATIONS = ("gelu", "relu")
 _NAMES: dict[str, tuple[str, str, str, str, str]] = {  # query, key, value, what mixes them, the norm after it
     "bert": (
         "attention.self.query",
@@ -32,7 +33,53 @@ _NAMES: dict[str, tuple[str, str, str, str, str]] = {  # query, key, value, what
     ),
     "mpnet": ("attention.attn.q", "attention.attn.k", "attention.attn.v", "attention.attn.o", "attention.LayerNorm"),
 }
+ARCHITECTURES = tuple(_NAMES)
 Affine = tuple[Floats, Floats]
+
+
+@attrs.frozen(kw_only=True)
+class Description:
+    """A model that this module computes; widths are in floats, lengths in tokens."""
+
+    sentences: Sentences
+    architecture: str
+    width: int
+    layers: int
+    heads: int
+    activation: str
+    epsilon: float
+
+    @property
+    def folder(self) -> Path:
+        return self.sentences.folder
+
+
+def describe(folder: Path) -> Description:
+    """Read `folder`; UnsupportedModel says what in it this module cannot compute."""
+    about = sentences(folder)
+    config = about.config
+    architecture = config.get("model_type", "")
+    if architecture not in ARCHITECTURES:
+        what = f"its architecture is {architecture!r}, and this package computes {' and '.join(ARCHITECTURES)} itself"
+        raise UnsupportedModel(folder, what, elsewhere=True)
+    if config.get("position_embedding_type", "absolute") != "absolute":
+        raise UnsupportedModel(folder, f"its positions are {config['position_embedding_type']!r}, not 'absolute'", elsewhere=True)
+    if config.get("hidden_act") not in ACTIVATIONS:
+        what = f"its activation is {config.get('hidden_act')!r}, not one of {', '.join(ACTIVATIONS)}"
+        raise UnsupportedModel(folder, what, elsewhere=True)
+    if config["hidden_size"] % config["num_attention_heads"]:
+        raise UnsupportedModel(
+            folder, f"its width {config['hidden_size']} is no multiple of its {config['num_attention_heads']} heads"
+        )
+    return Description(
+        sentences=about,
+        architecture=architecture,
+        width=about.width,
+        layers=config["num_hidden_layers"],
+        heads=config["num_attention_heads"],
+        activation=config["hidden_act"],
+        epsilon=config.get("layer_norm_eps", 1e-12),
+    )
 
 
 class _Layer:
@@ -84,22 +131,17 @@ class NumpyEncoder:
     def __init__(self, about: Description) -> None:
         self.about = about
         self.dimension = about.width
-        self.max_length = about.max_length
-        try:
-            self.tokenizer = Tokenizer.from_file(str(about.folder / "tokenizer.json"))
-        except Exception as error:  # tokenizers raises just that
-            raise UnsupportedModel(about.folder, f"tokenizer.json cannot be read: {error}") from error
-        self.tokenizer.no_padding()
-        self.tokenizer.enable_truncation(about.max_length)
+        self.max_length = about.sentences.max_length
+        self.tokenizer = tokenizer_of(about.sentences)
         weights = Weights(about)
         self.words = weights("embeddings.word_embeddings.weight")
-        self.positions = weights("embeddings.position_embeddings.weight")[about.first_position :]
+        self.positions = weights("embeddings.position_embeddings.weight")[about.sentences.first_position :]
         self.norm = weights.affine("embeddings.LayerNorm")
         mpnet = about.architecture == "mpnet"
         if not mpnet:
             self.positions = self.positions + weights("embeddings.token_type_embeddings.weight")[0]
         self.layers = [_Layer(weights, f"encoder.layer.{i}") for i in range(about.layers)]
-        self.bias = _relative_bias(weights("encoder.relative_attention_bias.weight"), about.max_length) if mpnet else None
+        self.bias = _relative_bias(weights("encoder.relative_attention_bias.weight"), self.max_length) if mpnet else None
         self.activation = {"gelu": gelu, "relu": relu}[about.activation]
 
     @classmethod
@@ -111,11 +153,14 @@ class NumpyEncoder:
         vectors = np.empty((len(texts), self.dimension), np.float32)
         if not texts:
             return vectors
-        prepared = [self.about.prompt + (text.lower() if self.about.lower else text) for text in texts]
+        prepared = [self.about.sentences.prepared(text) for text in texts]
         ids = [encoding.ids for encoding in self.tokenizer.encode_batch(prepared)]
+
+        def compute(batch: list[int]) -> None:
+            vectors[batch] = self._forward([ids[i] for i in batch])
+
         with single_blas_thread():
-            for batch in _batches(ids):
-                vectors[batch] = self._forward([ids[i] for i in batch])
+            spread(compute, list(batches(ids, CORES)))
         return unit_rows(vectors)
 
     def _forward(self, rows: list[list[int]]) -> Floats:
@@ -158,28 +203,15 @@ class NumpyEncoder:
 
     def _pool(self, x: Floats, lengths: list[int]) -> Floats:
         starts = np.concatenate([[0], np.cumsum(lengths)[:-1]])
-        if self.about.pooling == "cls":
+        if self.about.sentences.pooling == "cls":
             first: Floats = x[starts]
             return first
-        if self.about.pooling == "max":
+        if self.about.sentences.pooling == "max":
             highest: Floats = np.maximum.reduceat(x, starts, axis=0)
             return highest
         total: Floats = np.add.reduceat(x, starts, axis=0)
         total /= np.asarray(lengths, np.float32)[:, None]
         return total
-
-
-def _batches(ids: list[list[int]]) -> Iterator[list[int]]:
-    """Indices of texts of like length, at most TOKENS_A_BATCH tokens (or one text) at a time."""
-    batch: list[int] = []
-    tokens = 0
-    for i in sorted(range(len(ids)), key=lambda i: len(ids[i])):
-        if batch and tokens + len(ids[i]) > TOKENS_A_BATCH:
-            yield batch
-            batch, tokens = [], 0
-        batch.append(i)
-        tokens += len(ids[i])
-    yield batch
 
 
 def _relative_bias(weight: Floats, length: int) -> Floats:

@@ -8,6 +8,10 @@ from pathlib import Path
 
 from rocketride_core.errors import RocketRideError
 
+_ELSEWHERE = (
+    "the backend sentence-transformers computes any model: pip install 'rocketride-embedding-transformer[sentence-transformers]'"
+)
+
 
 class ModelError(RocketRideError):
     """The embedding model of a component cannot be used. Root of this package's errors."""
@@ -23,8 +27,16 @@ class ModelNotFound(ModelError):
 
 
 class UnsupportedModel(ModelError):
-    """The model is there, but nothing installed can compute it as its authors meant it."""
+    """The model is there, but a backend cannot compute it as its authors meant it.
 
-    def __init__(self, folder: Path, why: str) -> None:
-        self.folder, self.why = folder, why
-        super().__init__(f"embedding model in {folder} cannot be used: {why}")
+    Attributes:
+        elsewhere: sentence-transformers could.
+    """
+
+    def __init__(self, folder: Path, why: str, *, elsewhere: bool = False) -> None:
+        self.folder, self.why, self.elsewhere = folder, why, elsewhere
+        super().__init__(f"embedding model in {folder} cannot be used: {why}{f'; {_ELSEWHERE}' if elsewhere else ''}")
+
+
+class BackendMissing(ModelError):
+    """The library of a backend that the config names is not installed."""

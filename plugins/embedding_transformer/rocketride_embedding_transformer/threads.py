@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""One BLAS thread for each product while anything is embedded.
+"""One BLAS thread for each product while anything is embedded, and batches spread over the cores instead.
 
 Pipelines embed on several workers at once. Were each product spread over all cores as well, the threads would mostly wait for one
 another: seven times slower was measured on two busy cores. The setting is the process's: the first that embeds makes it, the
@@ -10,11 +10,16 @@ from __future__ import annotations
 
 import functools
 import importlib
+import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
+T = TypeVar("T")
+# Those that this process may use; in a container often fewer than the machine has.
+CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 _lock = threading.Lock()
 _inside = 0
 _before: list[int] = []
@@ -39,6 +44,28 @@ def single_blas_thread() -> Iterator[None]:
             if _inside == 0:
                 for library, count in zip(libraries, _before, strict=True):
                     _hold(library, count)
+
+
+def spread(work: Callable[[T], None], parts: Sequence[T]) -> None:
+    """`work` for each part, on as many threads as the process has cores: all who call share these. One part is done here.
+
+    Raises:
+        Exception: the first part's that failed, when all have ended.
+    """
+    if len(parts) == 1 or CORES == 1:
+        for part in parts:
+            work(part)
+        return
+    futures = [_pool(os.getpid()).submit(work, part) for part in parts]
+    errors = [error for error in [future.exception() for future in futures] if error is not None]
+    if errors:
+        raise errors[0]
+
+
+@functools.cache
+def _pool(process: int) -> ThreadPoolExecutor:
+    """One for each process: the threads of a parent are not there in its child."""
+    return ThreadPoolExecutor(CORES, "embedding")
 
 
 @functools.cache

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -127,3 +128,15 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Tiny:
         return write_tiny(tmp_path_factory.mktemp("models") / name, architecture, **options)
 
     return make
+
+
+@pytest.fixture(scope="session")
+def export() -> Callable[..., None]:
+    """`export(folder, file)` of onnx_graph.py, which stands beside the tests and is in no package."""
+    spec = importlib.util.spec_from_file_location("onnx_graph", Path(__file__).with_name("onnx_graph.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    made: Callable[..., None] = module.export
+    return made

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from rocketride_embedding_transformer import models
+from rocketride_embedding_transformer.bert import describe
 from rocketride_embedding_transformer.encoders import shared, views
 from rocketride_embedding_transformer.errors import ModelNotFound, UnsupportedModel
-from rocketride_embedding_transformer.folder import describe
 
 MINI_ALL = "sentence-transformers/all-MiniLM-L6-v2"
 
@@ -118,7 +118,7 @@ def test_the_hub_is_asked_last_and_its_failure_is_told(monkeypatch, tiny):
     monkeypatch.delenv("HF_HUB_OFFLINE")
     asked: list[str] = []
 
-    def unreachable(model: str) -> Path:
+    def unreachable(model: str, backend: str) -> Path:
         asked.append(model)
         raise OSError("name resolution failed\nmore")
 
@@ -130,7 +130,7 @@ def test_the_hub_is_asked_last_and_its_failure_is_told(monkeypatch, tiny):
         models.locate("acme/tiny", download=False)
     assert asked == ["acme/tiny"]
     fetched = tiny()
-    monkeypatch.setattr(models, "fetch", lambda model: fetched)
+    monkeypatch.setattr(models, "fetch", lambda model, backend: fetched)
     assert models.locate("acme/tiny") == fetched
 
 
@@ -141,7 +141,13 @@ def test_only_the_files_that_are_needed_are_fetched(monkeypatch, tmp_path):
         hub, "snapshot_download", lambda name, allow_patterns: calls.append((name, allow_patterns)) or str(tmp_path)
     )
     assert models.fetch("acme/tiny") == tmp_path
-    assert calls == [("acme/tiny", ["*.json", "model.safetensors", "1_Pooling/*"])]
+    files = ["*.json", "*.txt", "*.model", "model.safetensors", "*/model.safetensors"]
+    assert calls.pop() == ("acme/tiny", files)
+    models.fetch("acme/tiny", "onnx")
+    assert calls.pop() == (
+        "acme/tiny",
+        [*files, "onnx/model.onnx", "onnx/model.onnx_data", "model.onnx", "model.onnx_data"],
+    )
 
 
 def test_pipelines_share_one_copy_of_the_weights_while_they_live(tiny):
@@ -159,7 +165,7 @@ def test_pipelines_share_one_copy_of_the_weights_while_they_live(tiny):
     [
         (
             {"model_type": "roberta"},
-            "its architecture is 'roberta', and this package computes bert and mpnet; this needs the sentence-tr",
+            "its architecture is 'roberta', and this package computes bert and mpnet itself; the backend sentence-tr",
         ),
         ({"model_type": None}, "its architecture is ''"),
         ({"position_embedding_type": "relative_key"}, "its positions are 'relative_key', not 'absolute'"),
@@ -212,9 +218,9 @@ def test_a_broken_file_is_named(tiny, name):
 
 def test_both_spellings_of_pooling_are_read(tiny):
     folder = tiny(pooling="cls")
-    assert describe(folder).pooling == "cls"
+    assert describe(folder).sentences.pooling == "cls"
     (folder / "1_Pooling" / "config.json").write_text('{"pooling_mode": "mean"}', encoding="utf-8")
-    assert describe(folder).pooling == "mean"
+    assert describe(folder).sentences.pooling == "mean"
     (folder / "1_Pooling" / "config.json").write_text(
         '{"pooling_mode_cls_token": true, "pooling_mode_max_tokens": true}', encoding="utf-8"
     )
@@ -230,7 +236,7 @@ def test_the_length_is_the_models_own(tiny, architecture, sentence, tokenizer, l
     folder = tiny("model", architecture)
     (folder / "sentence_bert_config.json").write_text(json.dumps(sentence), encoding="utf-8")
     (folder / "tokenizer_config.json").write_text(json.dumps(tokenizer), encoding="utf-8")
-    assert describe(folder).max_length == length
+    assert describe(folder).sentences.max_length == length
 
 
 def test_vectors_are_read_only_float_buffers_over_one_block():

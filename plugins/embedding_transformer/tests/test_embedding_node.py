@@ -35,9 +35,9 @@ from rocketride_core import (
 )
 from rocketride_core.errors import PipeError
 from rocketride_core.testing import NodeSuite
+from rocketride_embedding.testing import EmbeddingSuite
 from rocketride_embedding_transformer import EmbeddingTransformer, encoders, models
 from rocketride_embedding_transformer.bert import NumpyEncoder
-from rocketride_embedding_transformer.node import EmbeddingConfig, NodeEmbedder
 
 MINI_ALL = "sentence-transformers/all-MiniLM-L6-v2"
 
@@ -110,6 +110,14 @@ class TestEmbeddingTransformer(NodeSuite):
         cls.config = {"profile": "custom", "custom": {"model": str(tiny())}}
 
 
+class TestAsEmbedding(EmbeddingSuite):
+    node = EmbeddingTransformer
+
+    @pytest.fixture(autouse=True)
+    def model(self, tiny):
+        self.config = {"profile": "custom", "custom": {"model": str(tiny())}}
+
+
 @pytest.mark.parametrize("counts", [[1], [63], [64], [65], [10, 60, 70, 1, 130], [0, 5, 0]])
 def test_each_document_leaves_once_in_its_order_at_most_64_at_a_time(tiny, counts):
     folder = tiny()
@@ -179,7 +187,7 @@ class Counting:
 
 def test_nothing_is_computed_for_nothing(tiny, monkeypatch):
     encoder = Counting()
-    monkeypatch.setattr("rocketride_embedding_transformer.node.shared", lambda folder: encoder)
+    monkeypatch.setattr("rocketride_embedding_transformer.node.shared", lambda *of: encoder)
     image = Document("aGVsbG8=", kind="Image")
     blank = Document(" \n", {"k": 1})
     result = run(custom(tiny()), DOCUMENTS([]), DOCUMENTS([image, blank]), QUESTIONS(Question()), QUESTIONS(Question.of(" ")))
@@ -247,7 +255,7 @@ def test_custom_needs_a_model():
 
 def test_probing_reports_a_model_that_is_not_here_without_asking_the_hub(tiny, monkeypatch):
     monkeypatch.delenv("HF_HUB_OFFLINE")
-    monkeypatch.setattr(models, "fetch", lambda model: pytest.fail("the hub was asked"))
+    monkeypatch.setattr(models, "fetch", lambda model, backend: pytest.fail("the hub was asked"))
     (problem,) = kernel().check(pipe({"profile": "custom", "custom": {"model": "acme/nothing"}}), probe=True)
     assert (problem.code, problem.component) == ("model-unavailable", "embed_1")
     assert "acme/nothing" in problem.message
@@ -269,23 +277,10 @@ def test_mini_all_works_with_the_packaged_model():
     assert {d.embedding_model for d in documents_of(result)} == {result[QUESTIONS][0].embedding_model} == {MINI_ALL}
 
 
-def test_other_nodes_get_vectors_as_on_the_lanes(tiny):
-    node = EmbeddingTransformer.__new__(EmbeddingTransformer)
-    node.config = EmbeddingConfig(model=str(tiny()), query_prefix="the ", truncate_dim=4)
-    node.encoder = encoders.shared(Path(node.config.model))
-    embedder = NodeEmbedder(node)
-    assert (embedder.model, embedder.dimension) == (node.config.model, 4)
-    documents, queries = embedder.embed(["cat", "dog"]), embedder.embed(["cat"], query=True)
-    assert [view.shape for view in [*documents, *queries]] == [(4,)] * 3
-    assert list(documents[0]) == pytest.approx(node.vectors(["cat"])[0].tolist(), abs=2e-6)
-    assert list(queries[0]) == pytest.approx(node.vectors(["the cat"])[0].tolist(), abs=2e-6)
-    assert embedder.embed([]) == []
-
-
 def test_importing_the_node_imports_nothing_heavy():
     code = (
         "import sys, rocketride_embedding_transformer\n"
-        "heavy = {'numpy', 'threadpoolctl', 'tokenizers', 'safetensors', 'huggingface_hub', 'torch'} & set(sys.modules)\n"
+        "heavy = {'numpy', 'threadpoolctl', 'tokenizers', 'safetensors', 'huggingface_hub', 'torch', 'onnxruntime', 'sentence_transformers'} & set(sys.modules)\n"
         "sys.exit(', '.join(sorted(heavy)) or 0)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=dict(os.environ), check=False)

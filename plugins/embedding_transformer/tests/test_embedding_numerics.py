@@ -19,9 +19,10 @@ import numpy as np
 import pytest
 import threadpoolctl
 
-from rocketride_embedding_transformer.bert import TOKENS_A_BATCH, NumpyEncoder
+from rocketride_embedding_transformer.bert import NumpyEncoder
 from rocketride_embedding_transformer.maths import erf, gelu, layer_norm, softmax, unit_rows
 from rocketride_embedding_transformer.models import in_package
+from rocketride_embedding_transformer.tokens import TOKENS_A_BATCH
 
 TEXTS = ["The cat sat on the mat", "a dog", "cats sing", "猫 é river mountain unknown", "the cat " * 40, ""]
 GOLDEN = {  # the first three floats of each text's unit vector

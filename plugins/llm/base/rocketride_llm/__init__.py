@@ -12,7 +12,7 @@ from rocketride_core import Message, ToolCall
 from .addresses import is_address, shown
 from .chat import Chat
 from .completion import Completion
-from .config import CloudConfig, LLMConfig
+from .config import CloudConfig, KeyConfig, LLMConfig, ServerConfig
 from .conversation import message_json, tool_json
 from .ends import broken_off, lost, refuse_broken_off
 from .errors import Kind, LLMError, by_status, retry_after, transport
@@ -20,15 +20,18 @@ from .http import certificates, http_client
 from .metering import Meter, metered
 from .names import ToolNames
 from .node import LLMNode
+from .remote import ServerNode
 from .sse import sse
 from .tokens import estimate
-from .wire import Backend, Offer, Reply, Request, Usage, counted, read_call
+from .wire import Backend, Client, Offer, Reply, Request, Usage, counted, read_call
 
 __all__ = [
     "Backend",
     "Chat",
+    "Client",
     "CloudConfig",
     "Completion",
+    "KeyConfig",
     "Kind",
     "LLMConfig",
     "LLMError",
@@ -38,6 +41,8 @@ __all__ = [
     "Offer",
     "Reply",
     "Request",
+    "ServerConfig",
+    "ServerNode",
     "ToolCall",
     "ToolNames",
     "Usage",

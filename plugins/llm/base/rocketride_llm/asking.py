@@ -6,22 +6,23 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import attrs
 
-from .config import LLMConfig
+from .config import ServerConfig
 from .errors import LLMError, transport
-from .wire import Backend, Reply, Request
+from .wire import Backend, Client, Reply, Request
 
 __all__ = ["Asking"]
 
 R = TypeVar("R")
+B = TypeVar("B", bound=Client)
 LONGEST_WAIT = 60.0  # seconds between two attempts, where the server does not ask for more
 
 
 @attrs.frozen
-class Asking:
+class Asking(Generic[B]):
     """Who is asked, and how patiently.
 
     Parameters:
@@ -30,15 +31,15 @@ class Asking:
         on_retry: told what went wrong, and the seconds until the next attempt.
     """
 
-    backend: Backend
-    config: LLMConfig
+    backend: B
+    config: ServerConfig
     vendor: str
     component: str
     address: str
     hide: Sequence[str]
     on_retry: Callable[[LLMError, float], None]
 
-    async def ask(self, request: Request, on_text: Callable[[str], None] | None, seconds: float) -> Reply:
+    async def ask(self: Asking[Backend], request: Request, on_text: Callable[[str], None] | None, seconds: float) -> Reply:
         """The reply. Once a piece of an answer was handed on there is no further attempt: it would be said twice.
 
         Parameters:
@@ -47,9 +48,7 @@ class Asking:
         Raises:
             LLMError: the last attempt's.
         """
-        from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt
-
-        started, said = asyncio.get_running_loop().time(), False
+        said = False
 
         def hear(piece: str) -> None:
             nonlocal said
@@ -57,8 +56,25 @@ class Asking:
             if on_text is not None:
                 on_text(piece)
 
+        heard = hear if on_text is not None else None
+        return await self.persist(lambda: self.backend.chat(request, heard), seconds, lambda: not said)
+
+    async def persist(self, work: Callable[[], Awaitable[R]], seconds: float, may_repeat: Callable[[], bool] = lambda: True) -> R:
+        """What `work` returns, which calls the backend; it is called again after errors that pass.
+
+        Parameters:
+            seconds: for all attempts and the waits between them.
+            may_repeat: asked after an error that passes.
+
+        Raises:
+            LLMError: the last attempt's.
+        """
+        from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt
+
+        started = asyncio.get_running_loop().time()
+
         def again(error: BaseException) -> bool:
-            return isinstance(error, LLMError) and error.passing and not said
+            return isinstance(error, LLMError) and error.passing and may_repeat()
 
         def wait(state: Any) -> float:
             told = state.outcome.exception()
@@ -77,10 +93,10 @@ class Asking:
         retrying = AsyncRetrying(stop=stop, wait=wait, retry=retry_if_exception(again), before_sleep=before_sleep, reraise=True)
         attempts = 0
 
-        async def attempt() -> Reply:
+        async def attempt() -> R:
             nonlocal attempts
             attempts += 1
-            return await self._explained(self.backend.chat(request, hear if on_text is not None else None))
+            return await self._explained(work())
 
         try:
             return await self.once(lambda: retrying(attempt), seconds)

@@ -153,7 +153,9 @@ class Chat:
             self.instance.warn("answer-cut", f"the answer was cut at {request.max_tokens} tokens, see modelOutputTokens")
         return reply, text
 
-    def _streamed(self, asking: Asking, request: Request, seconds: float, on_token: Callable[[str], None]) -> tuple[Reply, str]:
+    def _streamed(
+        self, asking: Asking[Any], request: Request, seconds: float, on_token: Callable[[str], None]
+    ) -> tuple[Reply, str]:
         shown, told = Spoken(request.stop), list[str]()
 
         def tell(text: str) -> None:
@@ -166,7 +168,7 @@ class Chat:
         tell(shown.end())
         return reply, "".join(told)
 
-    def _asking(self) -> Asking:
+    def _asking(self) -> Asking[Any]:
         def on_retry(error: LLMError, seconds: float) -> None:
             self.instance.count("retries", 1)
             self.instance.event("retry", message=str(error), kind=error.kind, seconds=round(seconds, 3))

@@ -13,7 +13,7 @@ from rocketride_core import Arguments, Message, ToolCall
 
 from .errors import LLMError
 
-__all__ = ["Backend", "Offer", "Reply", "Request", "Usage", "counted", "read_call"]
+__all__ = ["Backend", "Client", "Offer", "Reply", "Request", "Usage", "counted", "read_call"]
 
 DIGITS = 15  # of a count; more are no tokens
 Finish = Literal["stop", "tools", "length", "refused"]
@@ -84,8 +84,18 @@ class Reply:
     usage: Usage | None = None
 
 
-class Backend(Protocol):
+class Client(Protocol):
     """A vendor's client library. Its coroutines run on the kernel's loop and may be cancelled at every await."""
+
+    def explain(self, error: Exception, /) -> LLMError | None:
+        """What an exception of the library means; None where it is none of its exceptions."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+class Backend(Client, Protocol):
+    """A vendor's client library for a language model."""
 
     async def chat(self, request: Request, on_text: Callable[[str], None] | None, /) -> Reply:
         """One request, without retries.
@@ -94,9 +104,3 @@ class Backend(Protocol):
             on_text: None asks for the whole answer at once; else it gets the answer's text piece by piece, as it comes.
         """
         ...
-
-    def explain(self, error: Exception, /) -> LLMError | None:
-        """What an exception of the library means; None where it is none of its exceptions."""
-        ...
-
-    async def close(self) -> None: ...

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import attrs
 
@@ -84,7 +84,7 @@ class Bedrock(LLMNode[BedrockConfig]):
     def needs_key(self) -> bool:
         return not self.config.access_key.reveal().strip()
 
-    def asking(self, backend: Backend, on_retry: Callable[[LLMError, float], None] = lambda error, seconds: None) -> Asking:
+    def asking(self, backend: Backend, on_retry: Callable[[LLMError, float], None] = lambda error, seconds: None) -> Asking[Any]:
         found = super().asking(backend, on_retry)
         return attrs.evolve(found, hide=[*found.hide, *(text for text in self._own_keys().values() if len(text) >= SHORTEST)])
 

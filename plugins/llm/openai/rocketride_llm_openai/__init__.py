@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from .encodings import count, encoding_of
+from .encodings import count, encoding_of, head
 from .node import OpenAI
 
-__all__ = ["OpenAI", "count", "encoding_of"]
+__all__ = ["OpenAI", "count", "encoding_of", "head"]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from tiktoken import Encoding
 
-__all__ = ["count", "encoding_of"]
+__all__ = ["count", "encoding_of", "head"]
 
 FOLDER = "core/_static/tiktoken_cache"
 CL100K = re.compile(r"gpt-(4(?![o.\d])|3\.?5)")
@@ -49,6 +49,24 @@ def count(text: str, encoding: str) -> int:
     """
     table = _encodings.get(encoding) or _loaded(encoding)
     return sum(len(table.encode_ordinary(block)) for block in _blocks(text))
+
+
+def head(text: str, tokens: int, encoding: str) -> str:
+    """The beginning of a text that has at most so many tokens; a character that they would cut is left out.
+
+    Raises:
+        RuntimeError: the vocabulary is not where it should be.
+    """
+    table = _encodings.get(encoding) or _loaded(encoding)
+    left, start = tokens, 0
+    for block in _blocks(text):
+        found = table.encode_ordinary(block)
+        if len(found) > left:
+            whole = table.decode_bytes(found[:left]).decode(errors="ignore")
+            return text[: start + len(whole)]
+        left -= len(found)
+        start += len(block)
+    return text
 
 
 def _blocks(text: str) -> Iterator[str]:

@@ -7,6 +7,8 @@ Such a vendor subclasses `CompatibleNode` and says where its server is; see `roc
 from __future__ import annotations
 
 from .backend import ChatCompletions
+from .client import client_for
+from .explaining import explain, read_error
 from .node import CompatibleConfig, CompatibleNode, OpenAIAPI
 
-__all__ = ["ChatCompletions", "CompatibleConfig", "CompatibleNode", "OpenAIAPI"]
+__all__ = ["ChatCompletions", "CompatibleConfig", "CompatibleNode", "OpenAIAPI", "client_for", "explain", "read_error"]

@@ -91,16 +91,17 @@ TYPES: Mapping[Kind, re.Pattern[str]] = {
 MASKED = re.compile(r"\b((sk|rk|gsk|xai)-|Bearer )[\w*.-]{4,}|\w*\*{3,}\w*")
 
 
-def explain(error: Exception, address: str) -> LLMError | None:
-    """See `Backend.explain`.
+def explain(error: Exception, address: str, api: str = "chat completions") -> LLMError | None:
+    """See `Client.explain`.
 
     Parameters:
         address: the base URL, for a server that answers there and has no such API.
+        api: what was asked for there.
     """
     import openai
 
     if isinstance(error, openai.APIStatusError):
-        return _by_status(error.status_code, read_error(error.body), error.response.headers, address)
+        return _by_status(error.status_code, read_error(error.body), error.response.headers, address, api)
     if isinstance(error, openai.APITimeoutError):
         return LLMError("timeout")
     if isinstance(error, openai.APIConnectionError):
@@ -159,7 +160,7 @@ def _kind(said: str) -> Kind | None:
     return next((kind for kind, words in FOUND if words.search(said)), None)
 
 
-def _by_status(status: int, read: tuple[str, str], headers: Mapping[str, str], address: str) -> LLMError:
+def _by_status(status: int, read: tuple[str, str], headers: Mapping[str, str], address: str, api: str) -> LLMError:
     said, message = read
     plain = by_status(status, message, headers)
     kind = _kind(said)
@@ -169,7 +170,7 @@ def _by_status(status: int, read: tuple[str, str], headers: Mapping[str, str], a
         kind = "authentication"
     found = _error(kind or plain.kind, message)
     if kind is None and status in (404, 405) and not re.search(r"\bmodel\b", message, re.IGNORECASE):
-        told = f"There is no chat completions API at {address}; does base_url end as it should, in /v1 for most servers?"
+        told = f"There is no {api} API at {address}; does base_url end as it should, in /v1 for most servers?"
         found = LLMError("invalid-request", sentence=told)
     found.status, found.retry_after = status, plain.retry_after
     return found

@@ -208,7 +208,7 @@ class Faults(SuiteKit):
         self, setting: str, value: str, said: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """Troubleshooting: the base looks at the key before `connect`; `needs_key` says whether there must be one."""
-        monkeypatch.setattr("rocketride_llm.node.find_spec", lambda name: None)
+        monkeypatch.setattr("rocketride_llm.remote.find_spec", lambda name: None)
         if said.startswith("There is no") and not self.keyed:
             return
         wrong: dict[str, Any] = {setting: value}
