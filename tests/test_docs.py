@@ -77,6 +77,7 @@ def test_code_blocks_are_true(
 ) -> None:
     """Blocks of a page run in their order, in one folder and one namespace."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("COLUMNS", "100")
     names: dict[str, object] = {"__name__": "page"}
     for block in blocks(page):
@@ -356,6 +357,9 @@ def test_the_book_builds_with_a_page_for_every_distribution(tmp_path: Path) -> N
             page = name.removeprefix("rocketride-")
             assert f">{name}</a>" in index
             assert f"pip install {name}" in (tmp_path / "nodes" / page / "index.html").read_text()
+    store = (tmp_path / "nodes" / "store-weaviate" / "index.html").read_text().partition('id="all-settings-from-the-code"')[2]
+    for key in ("grpc_port", "payloadLimit", "collection"):
+        assert f"<td><code>{key}</code></td>" in store
 
 
 def projects() -> dict[str, Path]:

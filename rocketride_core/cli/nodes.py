@@ -13,7 +13,7 @@ from rocketride_core.registry import Registry, UnknownProvider
 
 from .arguments import Usage
 
-__all__ = ["execute"]
+__all__ = ["execute", "facts_of"]
 
 
 def execute(args: argparse.Namespace) -> int:
@@ -53,7 +53,7 @@ def _show(name: str, as_json: bool) -> int:
     except UnknownProvider as error:
         raise Usage(f"{error}{f'; {error.hint}' if error.hint else ''}") from error
     listing = next((one for one in registry.listings() if one.provider == cls.spec.provider), None)
-    facts = _facts(cls)
+    facts = facts_of(cls)
     facts["distribution"] = f"{listing.distribution} {listing.version}" if listing else ""
     if as_json:
         from rocketride_core.schema import config_schema
@@ -64,7 +64,8 @@ def _show(name: str, as_json: bool) -> int:
     return 0
 
 
-def _facts(cls: Any) -> dict[str, Any]:
+def facts_of(cls: Any) -> dict[str, Any]:
+    """What `nodes show --json` tells of a node, but for its distribution and its schema."""
     from rocketride_core.compiler import is_source
     from rocketride_core.structure import fields_of
 

@@ -119,6 +119,15 @@ class Storing(Making):
         assert sorted(keys(store.select(ALL))) == [("a", number) for number in range(1201)]
         assert len(store.search(vector(1, 0, 0), ALL, 600)) == 600
 
+    def test_a_write_of_megabytes_comes_as_large_as_it_says_it_takes(self, store: VectorStore) -> None:
+        self.fill(store, *(chunk("a", number, f"{number} {'word ' * 50_000}") for number in range(24)))
+        assert sorted(found.text.partition(" ")[0] for found in store.select(ALL)) == sorted(map(str, range(24)))
+
+    def test_as_many_results_as_it_says_it_gives(self, store: VectorStore) -> None:
+        most = min(store.capabilities.largest or 1100, 1100)
+        self.fill(store, *(chunk("a", number, at=number / 10) for number in range(most)))
+        assert len(store.search(vector(1, 0, 0), ALL, most)) == len(store.select(ALL, limit=most)) == most
+
     def test_ids_and_delete(self, store: VectorStore) -> None:
         self.fill(store, chunk("a", 0), chunk("a", 1), chunk("b", 0))
         assert sorted(store.ids(Where.object("a"))) == sorted(chunk_uuid(chunk("a", number)) for number in (0, 1))

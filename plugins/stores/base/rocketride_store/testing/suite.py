@@ -30,6 +30,10 @@ class StoreSuite(Storing, Finding):
         able = store.capabilities
         assert set(able.metrics) <= {"cosine", "ip", "l2"}
         assert able.largest == 0 or able.largest >= 1000, "the limits of users are in the hundreds"
+        assert 1 <= able.batch <= 500, "no write has more chunks than 500"
+        assert able.request == 0 or able.request >= 64 << 10, "a chunk's vector and text have kilobytes"
+        assert able.number >= 1
+        assert able == store.capabilities, "they do not change"
 
     def test_it_explains_what_passes_and_what_does_not(self, store: VectorStore) -> None:
         refused, late = store.explain(ConnectionRefusedError("refused")), store.explain(TimeoutError("late"))
