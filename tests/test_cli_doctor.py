@@ -256,13 +256,13 @@ def test_a_broken_host_plugin_is_a_miss_and_the_rest_is_told(
     fake_site.add(
         site, "acme-guard", plugins=[("watch", "acme_guard:It")], modules={"acme_guard": "raise RuntimeError('no policy')"}
     )
-    file = pipe("ocr", config={"profile": "script", "answers": ["${ROCKETRIDE_DR_A}"]})
+    file = pipe("db_mysql", config={"profile": "script", "answers": ["${ROCKETRIDE_DR_A}"]})
     checks = doctor(capsys, file, "--probe", code=1)
     state, message, fix = said(checks, "plugin", "watch")
     assert state == "miss"
     assert "no policy" in message
     assert "pip uninstall acme-guard" in fix
-    assert said(checks, "node", "ocr")[2] == "pip install rocketride-ocr"
+    assert said(checks, "node", "db_mysql")[0] == "miss"
     assert line(checks, "node", "chat")["state"] == "ok"
     assert line(checks, "variable", "ROCKETRIDE_DR_A")["state"] == "miss"
     assert line(checks, "probe", "all")["state"] == "note"
@@ -279,14 +279,14 @@ class It(Node[None]):
     @classmethod
     @hookimpl
     def expand_component(cls, component, context):
-        return [evolve(component, id="inner", provider="ocr")]
+        return [evolve(component, id="inner", provider="db_mysql")]
 
     @on(TEXT)
     def text(self, instance, text): ...
 """
     node(site, "macro", source=source)
     checks = doctor(capsys, pipe("macro"), code=1)
-    assert line(checks, "node", "ocr")["components"] == ["inner"]
+    assert line(checks, "node", "db_mysql")["components"] == ["inner"]
 
 
 # ---- what the file says
@@ -388,7 +388,7 @@ def test_servers_are_asked_under_probe_alone(site: Path, capsys: pytest.CaptureF
 
 def test_nobody_is_asked_while_the_file_is_wrong(site: Path, capsys: pytest.CaptureFixture[str]) -> None:
     node(site, "asking", source=PROBING)
-    checks = doctor(capsys, pipe("asking", "ocr"), "--probe", code=1)
+    checks = doctor(capsys, pipe("asking", "db_mysql"), "--probe", code=1)
     assert line(checks, "probe", "all")["state"] == "note"
     assert not Path("asked").exists()
 
