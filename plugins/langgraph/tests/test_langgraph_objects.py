@@ -2,8 +2,10 @@
 """Objects that nodes make in a call, such as attachments: they go where the file sends them, and their results are in the answer."""
 
 import asyncio
+import io
 import json
 import threading
+import zipfile
 from collections.abc import Iterator
 from typing import Any
 
@@ -207,3 +209,35 @@ def test_cancelling_the_task_cancels_its_objects(whole: BaseTool) -> None:
 def test_errors_are_raised_where_that_is_asked_for() -> None:
     with of(WHOLE, on_error="raise") as tools, pytest.raises(ToolException, match="bad.txt is damaged"):
         tools[0].invoke({"text": "take bad.txt"})
+
+
+class Post(Node[None]):
+    """A tool that fetches an archive."""
+
+    spec = NodeSpec("ob_post", title="Post", categories=["tool"])
+
+    @tool
+    def fetch(self, instance: Instance) -> str:
+        """Fetch an archive."""
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w") as archive:
+            archive.writestr("a.txt", "The first member.")
+            archive.writestr("b.md", "# The second member")
+        instance.spawn(Entry("mail.zip"), TAGS(Blob.of(packed.getvalue(), mime_type="application/zip", name="mail.zip")))
+        return "fetched"
+
+
+@pytest.mark.slow
+def test_members_of_a_real_archive_reach_the_answer() -> None:
+    """`parse` makes an object of each member of an archive, so these are objects of an object."""
+    parts = [
+        Component("dropper_1", "dropper"),
+        Component("parse_1", "parse", {}, [LaneLink("tags", "dropper_1")]),
+        Component("text_1", "response_text", {}, [LaneLink("text", "parse_1")]),
+        Component("post_1", "ob_post"),
+    ]
+    with pipeline_tools(PipeFile(parts, "dropper_1"), nodes=[Post]) as tools:
+        made = json.loads(str(called(tools.by_name("post_1.fetch")).content))
+    texts = {one["name"]: "".join(one["responses"]["text"]) for one in made["objects"]}
+    assert [text.strip() for name, text in texts.items() if "a.txt" in name] == ["The first member."]
+    assert [text.strip() for name, text in texts.items() if "b.md" in name] == ["# The second member"]

@@ -6,6 +6,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -90,24 +91,26 @@ def _found(path: str) -> Any:
         try:
             found = getattr(found, part)
         except AttributeError as error:
-            there = ", ".join(_tools_in(module)) if found is module else ""
-            raise Unusable(f"'{path}': '{name}' has no '{inside}'{f'; there are {there}' if there else ''}") from error
+            there = _tools_in(module, part) if found is module else []
+            raise Unusable(f"'{path}': '{name}' has no '{inside}'{'; there are ' * bool(there)}{', '.join(there)}") from error
         except Exception as error:  # of a module that imports what it is asked for, and lacks something
             raise Unusable(f"'{path}': '{name}' cannot give '{inside}': {_said(error)}") from error
     return found
 
 
-def _tools_in(module: ModuleType) -> list[str]:
+def _tools_in(module: ModuleType, wanted: str) -> list[str]:
+    """The tools of a module; where it makes them only when asked, the names that are like the one that is wanted."""
     from langchain_core.tools import BaseTool, BaseToolkit
 
     kinds = BaseTool | BaseToolkit
     named = {name: value for name, value in vars(module).items() if not name.startswith("_")}
-    return [
+    found = [
         name
         for name, value in named.items()
         if isinstance(value, kinds)
         or (isinstance(value, type) and issubclass(value, kinds) and value.__module__ == module.__name__)
     ]
+    return found or get_close_matches(wanted, map(str, getattr(module, "__all__", ())))
 
 
 def _called(path: str, made_by: Callable[..., Any], arguments: Mapping[str, Any], wait: Callable[[Any], Any]) -> Any:
@@ -120,7 +123,8 @@ def _called(path: str, made_by: Callable[..., Any], arguments: Mapping[str, Any]
         try:
             signature.bind(**arguments)
         except TypeError as error:
-            takes = ", ".join(signature.parameters) or "nothing"
+            general = _general() if isinstance(made_by, type) else frozenset()
+            takes = ", ".join(name for name in signature.parameters if name not in general) or "nothing"
             raise Unusable(
                 f"'{path}' does not fit `arguments` ({given}): {error}; it takes: {takes}{_decorate(made_by)}"
             ) from error
@@ -129,6 +133,13 @@ def _called(path: str, made_by: Callable[..., Any], arguments: Mapping[str, Any]
         return wait(made) if inspect.iscoroutine(made) else made
     except Exception as error:
         raise Unusable(f"'{path}' failed with `arguments` ({given}): {_said(error)}") from error
+
+
+def _general() -> frozenset[str]:
+    """What every class of tools takes."""
+    from langchain_core.tools import BaseTool
+
+    return frozenset(BaseTool.model_fields)
 
 
 def _decorate(found: Any) -> str:

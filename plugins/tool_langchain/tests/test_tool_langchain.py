@@ -271,6 +271,16 @@ def text_factory() -> str:
     return "x"
 
 
+@kit
+class Strict(BaseTool):
+    name: str = "strict"
+    description: str = "Strict."
+    server: str
+
+    def _run(self, text: str) -> str:
+        return self.server + text
+
+
 KIT.number = 7  # type: ignore[attr-defined]
 KIT.Opaque = Opaque  # type: ignore[attr-defined]
 KIT.nested = types.SimpleNamespace(add=add)  # type: ignore[attr-defined]
@@ -565,6 +575,7 @@ def test_a_class_a_factory_and_a_toolkit_make_tools() -> None:
         ("lc_kit:later", {"arguments": {"names": []}}, "returned an empty list"),
         ("lc_kit:broken", {"arguments": {"key": "k3y"}}, r"failed with `arguments` \(key\): OSError: no connection to the server"),
         ("lc_kit:broken", {}, r"does not fit `arguments` \(none\): missing a required argument: 'key'; it takes: key; if the function itself is the tool"),
+        ("lc_kit:Strict", {}, r"does not fit `arguments` \(none\): missing a required argument: 'server'; it takes: server$"),
         ("lc_kit:Kit", {"arguments": {"firm": "a"}, "only": ["sub"]}, "makes no tool 'sub', which `only` names; there are add, search"),
         ("lc_kit:Kit", {"arguments": {"firm": "a"}, "name": "x"}, "`name` is for one tool, and 'lc_kit:Kit' makes 2"),
         ("lc_kit:mine", {}, "the tool 'mine' wants 'user', which no model may set; set `injected.user`"),
@@ -599,10 +610,12 @@ def test_modules_that_fail_are_told_from_modules_that_are_missing(tmp_path: Any,
     (tmp_path / "lc_needs.py").write_text("import lc_not_there\n")
     (tmp_path / "lc_wrong.py").write_text("1 / 0\n")
     (tmp_path / "lc_lazy.py").write_text("def __getattr__(name):\n    import lc_not_there_either\n")
+    (tmp_path / "lc_list.py").write_text("__all__ = ['SearchRun', 'Other']\n")
     assert call("two", "lc_here:two") == 2  # of the working directory
     assert "'lc_needs' needs the module 'lc_not_there', which is not installed; pip install it" in refused("lc_needs:x")
     assert "importing 'lc_wrong' failed with ZeroDivisionError: division by zero" in refused("lc_wrong:x")
     assert "cannot give 'x': ModuleNotFoundError: No module named 'lc_not_there_either'" in refused("lc_lazy:x")
+    assert refused("lc_list:SearchRum").endswith("'lc_list' has no 'SearchRum'; there are SearchRun")
     assert "there is no module 'lc_here.sub'; look at how lc_here spells it" in refused("lc_here.sub:x")
 
 
