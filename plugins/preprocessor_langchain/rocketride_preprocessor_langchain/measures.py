@@ -4,9 +4,7 @@
 from __future__ import annotations
 
 import unicodedata
-from array import array
 from collections.abc import Callable
-from itertools import accumulate
 from math import ceil
 from typing import TypeAlias
 
@@ -21,12 +19,19 @@ def characters(start: int, end: int) -> int:
     return end - start
 
 
+class Tokens:
+    """A measure of one text: tokens, estimated as UTF-8 bytes divided by `bytes_per_token`, rounded up."""
+
+    def __init__(self, text: str, bytes_per_token: float) -> None:
+        self.text, self.bytes_per_token = text, bytes_per_token
+
+    def __call__(self, start: int, end: int) -> int:
+        return ceil(len(self.text[start:end].encode("utf-8", "surrogatepass")) / self.bytes_per_token)
+
+
 def tokens(text: str, bytes_per_token: float) -> Measure:
     """Lengths in tokens, estimated as UTF-8 bytes divided by `bytes_per_token`, rounded up."""
-    if text.isascii():
-        return lambda start, end: ceil((end - start) / bytes_per_token)
-    before = array("q", accumulate((len(character.encode("utf-8", "surrogatepass")) for character in text), initial=0))
-    return lambda start, end: ceil((before[end] - before[start]) / bytes_per_token)
+    return Tokens(text, bytes_per_token)
 
 
 def divides(text: str, at: int) -> bool:

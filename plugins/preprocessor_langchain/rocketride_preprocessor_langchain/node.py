@@ -10,12 +10,15 @@ import attrs
 
 from rocketride_core import DOCUMENTS, TABLE, TEXT, Document, Instance, Json, Node, NodeSpec, Profile, hookimpl, on, setting
 
+from . import langchains
 from .measures import Measure, characters, tokens
 from .separators import separator, separators
-from .splitters import MARKDOWN, RECURSIVE, Limits, Span, character, recursive
+from .splitters import MARKDOWN, RECURSIVE, Limits, Span, character, length_of, recursive
 
 AT_ONCE = 256  # documents in one emit: what follows can work while the rest is still to be made
 _RECURSIVE, _CHARACTER, _MARKDOWN = "RecursiveCharacterTextSplitter", "CharacterTextSplitter", "MarkdownTextSplitter"
+_LATEX, _NLTK, _SPACY = "LatexTextSplitter", "NLTKTextSplitter", "SpacyTextSplitter"
+SPLITTERS = (_RECURSIVE, _CHARACTER, _MARKDOWN, _LATEX, _NLTK, _SPACY)
 Split = Callable[[str, Measure, Limits], list[Span]]
 
 
@@ -23,7 +26,7 @@ Split = Callable[[str, Measure, Limits], list[Span]]
 class SplitterConfig:
     """Where to cut, and how long chunks may be."""
 
-    splitter: str = setting(_RECURSIVE, choices=(_RECURSIVE, _CHARACTER, _MARKDOWN), title="Text splitter")
+    splitter: str = setting(_RECURSIVE, choices=SPLITTERS, title="Text splitter")
     mode: str = setting(
         "strlen",
         choices=("strlen", "tokens"),
@@ -41,6 +44,10 @@ class SplitterConfig:
     separator: str = setting(
         "", title="Separator", doc="Of the character splitter: a text, quoted when it has escapes; empty for a blank line."
     )
+    model: str = setting("en_core_web_sm", title="Model of spaCy", show_if={"splitter": _SPACY})
+    pipeline: str = setting(
+        "", title="Pipeline of spaCy", doc="sentencizer needs no model; empty for the model.", show_if={"splitter": _SPACY}
+    )
     bytes_per_token: float = setting(3.0, ge=0.1, unit="bytes", title="Bytes of a token")
     max_model_tokens: int = setting(
         0, ge=0, unit="tokens", title="The model's limit", doc="In mode tokens no chunk is longer; 0 is no limit."
@@ -48,7 +55,8 @@ class SplitterConfig:
     token_safety_margin: int = setting(32, ge=0, unit="tokens", title="Kept free of the model's limit")
 
     def __attrs_post_init__(self) -> None:
-        chosen(self)
+        limits_of(self)
+        separators_of(self)
 
 
 @attrs.define
@@ -74,6 +82,14 @@ class LangchainPreprocessor(Node[SplitterConfig]):
             Profile("recursive", {"splitter": _RECURSIVE, "separators": "", "mode": "strlen", "strlen": 512}, title="Recursive"),
             Profile("character", {"splitter": _CHARACTER, "separator": "", "mode": "strlen", "strlen": 512}, title="Character"),
             Profile("markdown", {"splitter": _MARKDOWN, "mode": "strlen", "strlen": 512}, title="Markdown"),
+            Profile("latex", {"splitter": _LATEX, "mode": "strlen", "strlen": 512}, title="LaTeX"),
+            Profile("nltk", {"splitter": _NLTK, "mode": "strlen", "strlen": 512}, title="NLTK"),
+            Profile(
+                "spacy",
+                {"splitter": _SPACY, "model": "en_core_web_sm", "pipeline": "", "mode": "strlen", "strlen": 512},
+                title="spaCy",
+            ),
+            Profile("custom", {"splitter": _RECURSIVE, "mode": "strlen", "strlen": 512}, title="Custom"),
         ],
     )
     split: Split
@@ -81,7 +97,8 @@ class LangchainPreprocessor(Node[SplitterConfig]):
 
     @hookimpl
     def begin_global(self) -> None:
-        self.split, self.limits = chosen(self.config)
+        self.limits = limits_of(self.config)
+        self.split = split_of(self.config, self.limits)
 
     @on(TEXT, emits=[DOCUMENTS])
     def collect(self, instance: Instance, text: str) -> None:
@@ -107,7 +124,9 @@ class LangchainPreprocessor(Node[SplitterConfig]):
         longest = max((measure(*span) for span in spans), default=0)
         if longest > self.limits.size:
             unit = "characters" if self.config.mode == "strlen" else "tokens"
-            instance.warn("long-chunk", f"a chunk has {longest} {unit}, more than {self.limits.size}: no separator occurs in it")
+            instance.warn(
+                "long-chunk", f"a chunk has {longest} {unit}, more than {self.limits.size}: nothing in it is a place to cut"
+            )
         for start in range(0, len(spans), AT_ONCE):
             instance.emit(DOCUMENTS, [self.document(instance, text, span, table_id) for span in spans[start : start + AT_ONCE]])
 
@@ -129,8 +148,8 @@ class LangchainPreprocessor(Node[SplitterConfig]):
         return Document(text[span[0] : span[1]], metadata)
 
 
-def chosen(config: SplitterConfig) -> tuple[Split, Limits]:
-    """The splitter and the limits that `config` asks for; ValueError says which values do not go together."""
+def limits_of(config: SplitterConfig) -> Limits:
+    """The limits that `config` asks for; ValueError says which values do not go together."""
     size = config.strlen if config.mode == "strlen" else config.tokens
     if config.mode == "tokens" and config.max_model_tokens:
         size = min(size, config.max_model_tokens - config.token_safety_margin)
@@ -140,11 +159,31 @@ def chosen(config: SplitterConfig) -> tuple[Split, Limits]:
             )
     if config.overlap >= size:
         raise ValueError(f"overlap {config.overlap} is not less than the longest chunk, {size}")
-    limits = Limits(size, config.overlap)
+    return Limits(size, config.overlap)
+
+
+def separators_of(config: SplitterConfig) -> tuple[str, ...]:
+    """The separators of the splitters that take some; ValueError says which are none."""
     if config.splitter == _CHARACTER:
-        return partial(character, separator=separator(config.separator) or "\n\n"), limits
-    if config.splitter == _MARKDOWN:
-        return partial(recursive, separators=MARKDOWN, regex=True), limits
+        return (separator(config.separator) or "\n\n",)
+    if config.splitter != _RECURSIVE:
+        return ()
     written = config.separators
-    listed = separators(written) if isinstance(written, str) else written
-    return partial(recursive, separators=listed or RECURSIVE), limits
+    return (separators(written) if isinstance(written, str) else written) or RECURSIVE
+
+
+def split_of(config: SplitterConfig, limits: Limits) -> Split:
+    """The splitter that `config` asks for, ready for any number of texts; PluginError says what is not installed."""
+    if config.splitter == _RECURSIVE:
+        return partial(recursive, separators=separators_of(config))
+    langchains.library()
+    if config.splitter == _CHARACTER:
+        return partial(character, separator=separators_of(config)[0])
+    if config.splitter in (_MARKDOWN, _LATEX):
+        return partial(recursive, separators=MARKDOWN if config.splitter == _MARKDOWN else langchains.latex(), regex=True)
+    length = length_of(config.bytes_per_token if config.mode == "tokens" else 0)
+    if config.splitter == _NLTK:
+        sentences = langchains.nltk(limits.size, limits.overlap, length)
+    else:
+        sentences = langchains.spacy(config.pipeline or config.model, limits.size, limits.overlap, length)
+    return lambda text, measure, limits: sentences(text)

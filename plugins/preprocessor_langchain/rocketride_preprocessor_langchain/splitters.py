@@ -1,20 +1,23 @@
 # SPDX-License-Identifier: MIT
 """Cutting a text into chunks, as positions.
 
-The cuts are those of LangChain's CharacterTextSplitter and RecursiveCharacterTextSplitter (langchain-text-splitters 1.1);
-the tests compare them. But every chunk is a slice of the text, `text[start:end]`. Ours differ on purpose where theirs lose text
-or tear characters apart: repeated separators inside a chunk stay, and a hard cut never divides a visible character.
+The cuts are those of langchain-text-splitters. Literal separators are rocketride-splitter's work, which needs no LangChain;
+what else there is LangChain does itself, and where its chunks are is found in the text. Every chunk is a slice of the text,
+`text[start:end]`, without white space at its ends, and a hard cut never divides a visible character.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import TypeAlias
 
 import attrs
 
-from .measures import Measure, characters, divides
+from rocketride_splitter import EstimatedTokens, RecursiveCharacterTextSplitter, located
+
+from .langchains import library
+from .measures import Measure, Tokens
 
 Span: TypeAlias = tuple[int, int]
 RECURSIVE = ("\n\n", "\n", " ", "")
@@ -36,142 +39,72 @@ def recursive(
 
     A separator stays at the start of the piece it opens. The separator `""` stands for a cut after any character. Without it a
     piece in which no separator occurs stays whole, however long. With `regex` separators are regular expressions.
+
+    Raises:
+        PluginError: LangChain is needed for regular expressions, and is not installed.
     """
-    patterns = [
-        re.compile(separator if regex or separator.isspace() else re.escape(separator)) if separator else None
-        for separator in separators
-    ]
-    return list(_stripped(text, _recurse(text, (0, len(text)), measure, limits, patterns)))
+    ratio = measure.bytes_per_token if isinstance(measure, Tokens) else 0.0
+    if not regex:
+        found = _literal(tuple(separators), limits, ratio).spans(text)
+        return found if "" in separators else list(_stripped(text, found))
+    library()
+    hard = "" in separators
+    kept = tuple(separator for separator in separators if separator)
+    spans: Iterable[Span] = _pattern(kept, limits, ratio).spans(text)
+    return list(_stripped(text, _shortened(text, spans, measure, limits, ratio) if hard else spans))
 
 
 def character(text: str, measure: Measure, limits: Limits, separator: str = "\n\n") -> list[Span]:
-    """Cut at `separator` only, which belongs to no chunk; a piece without it stays whole, however long."""
-    if not separator:
-        return list(_stripped(text, _hard(text, (0, len(text)), measure, limits)))
-    pieces: list[Span] = []
-    start = 0
-    for found in re.finditer(re.escape(separator), text):
-        pieces.append((start, found.start()))
-        start = found.end()
-    pieces.append((start, len(text)))
-    return list(_stripped(text, _merged([piece for piece in pieces if piece[0] < piece[1]], measure, limits)))
+    """Cut at `separator` only, which belongs to no chunk; a piece without it stays whole, however long.
 
-
-def _recurse(
-    text: str, span: Span, measure: Measure, limits: Limits, patterns: Sequence[re.Pattern[str] | None]
-) -> Iterator[Span]:
-    chosen, rest = patterns[-1], patterns[:0]
-    for i, pattern in enumerate(patterns):
-        if pattern is None or pattern.search(text, *span):
-            chosen, rest = pattern, patterns[i + 1 :]
-            break
-    if chosen is None:
-        yield from _hard(text, span, measure, limits)
-        return
-    if measure is characters and len(chosen.pattern) == 1 and chosen.pattern.isspace() and rest and not limits.overlap:
-        for piece in _strides(text, span, chosen.pattern, limits.size):
-            yield from [piece] if piece[1] - piece[0] <= limits.size else _recurse(text, piece, measure, limits, rest)
-        return
-    good: list[Span] = []
-    for piece in _pieces(text, span, chosen):
-        if measure(*piece) < limits.size:
-            good.append(piece)
-            continue
-        yield from _merged(good, measure, limits)
-        good = []
-        if rest:
-            yield from _recurse(text, piece, measure, limits, rest)
-        else:
-            yield piece
-    yield from _merged(good, measure, limits)
-
-
-def _pieces(text: str, span: Span, pattern: re.Pattern[str]) -> Iterator[Span]:
-    start, end = span
-    for found in pattern.finditer(text, start, end):
-        if found.start() > start:
-            yield start, found.start()
-            start = found.start()
-    if start < end:
-        yield start, end
-
-
-def _strides(text: str, span: Span, separator: str, size: int) -> Iterator[Span]:
-    """What merging the pieces between single-character separators comes to, by looking back from each limit.
-
-    Only a piece that is too long by itself comes out longer than `size`. Several times faster than piece by piece.
+    Raises:
+        PluginError: LangChain is not installed.
     """
-    start, stop = span
-    while stop - start > size:
-        end = text.rfind(separator, start + 1, start + size + 1)
-        if end < 0:
-            end = text.find(separator, start + size + 1, stop)
-        if end < 0:
-            break
-        yield start, end
-        start = end
-    if start < stop:
-        yield start, stop
+    if not separator:
+        return recursive(text, measure, limits, ("",))
+    ratio = measure.bytes_per_token if isinstance(measure, Tokens) else 0.0
+    splitter = library().CharacterTextSplitter(
+        separator=separator, chunk_size=limits.size, chunk_overlap=limits.overlap, length_function=length_of(ratio)
+    )
+    chunks = splitter.split_text(text)
+    return list(_stripped(text, located(text, chunks, overlap=None if limits.overlap else 0, separator=separator)))
 
 
-def _merged(pieces: Sequence[Span], measure: Measure, limits: Limits) -> Iterator[Span]:
-    """Join neighbours as long as they fit; the next chunk starts with as many of the last pieces as the overlap holds."""
-    first = 0
-    for i, (_, end) in enumerate(pieces):
-        if first < i and measure(pieces[first][0], end) > limits.size:
-            last = pieces[i - 1][1]
-            yield pieces[first][0], last
-            while first < i and (
-                measure(pieces[first][0], last) > limits.overlap or measure(pieces[first][0], end) > limits.size
-            ):
-                first += 1
-    if pieces:
-        yield pieces[first][0], pieces[-1][1]
+def length_of(bytes_per_token: float) -> Callable[[str], int]:
+    """The length function for LangChain: of tokens, estimated, or of characters for 0."""
+    return EstimatedTokens(bytes_per_token) if bytes_per_token else len
 
 
-def _hard(text: str, span: Span, measure: Measure, limits: Limits) -> Iterator[Span]:
-    """Fill each chunk to the limit, moving a cut back to where it divides no character."""
-    start, stop = span
-    while start < stop:
-        end = _whole(text, start, _reach(start, stop, limits.size, measure), stop)
-        yield start, end
-        if end == stop:
-            return
-        start = _back(text, start, end, limits.overlap, measure)
+@lru_cache(maxsize=64)
+def _literal(separators: tuple[str, ...], limits: Limits, ratio: float) -> RecursiveCharacterTextSplitter:
+    return RecursiveCharacterTextSplitter(
+        separators,
+        chunk_size=limits.size,
+        chunk_overlap=limits.overlap,
+        length_function=length_of(ratio),
+        whole_characters=True,
+    )
 
 
-def _reach(start: int, stop: int, limit: int, measure: Measure) -> int:
-    """The last end in (start, stop] within the limit; the first where none is."""
-    good, bad = start + 1, stop + 1
-    while bad - good > 1:
-        middle = (good + bad) // 2
-        if measure(start, middle) <= limit:
-            good = middle
-        else:
-            bad = middle
-    return good
+@lru_cache(maxsize=64)
+def _pattern(separators: tuple[str, ...], limits: Limits, ratio: float) -> RecursiveCharacterTextSplitter:
+    return RecursiveCharacterTextSplitter(
+        separators,
+        is_separator_regex=True,
+        chunk_size=limits.size,
+        chunk_overlap=limits.overlap,
+        length_function=length_of(ratio),
+    )
 
 
-def _back(text: str, start: int, end: int, overlap: int, measure: Measure) -> int:
-    """Where the chunk after `text[start:end]` starts: after `start`, so that the two share at most `overlap`."""
-    at = end
-    while at - 1 > start and measure(at - 1, end) <= overlap:
-        at -= 1
-    while at < end and divides(text, at):
-        at += 1
-    return at
-
-
-def _whole(text: str, start: int, end: int, stop: int) -> int:
-    """`end`, moved back to where it divides no character; forward where that would leave nothing."""
-    back = end
-    while back > start and divides(text, back):
-        back -= 1
-    if back > start:
-        return back
-    while end < stop and divides(text, end):
-        end += 1
-    return end
+def _shortened(text: str, spans: Iterable[Span], measure: Measure, limits: Limits, ratio: float) -> Iterator[Span]:
+    """What is too long after the last separator, cut after any character: here, because LangChain would tear characters apart."""
+    for start, end in spans:
+        if measure(start, end) < limits.size:
+            yield start, end
+            continue
+        for first, last in _literal(("",), limits, ratio).spans(text[start:end]):
+            yield start + first, start + last
 
 
 def _stripped(text: str, spans: Iterable[Span]) -> Iterator[Span]:

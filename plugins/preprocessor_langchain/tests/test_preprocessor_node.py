@@ -232,8 +232,8 @@ def test_long_texts_leave_in_parts():
 
 
 @pytest.mark.parametrize(("config", "words"), [
-    ({"profile": "spacy"}, ["spacy"]),
-    ({"splitter": "NLTKTextSplitter"}, ["NLTKTextSplitter"]),
+    ({"profile": "sentences"}, ["sentences"]),
+    ({"splitter": "HTMLTextSplitter"}, ["HTMLTextSplitter"]),
     ({"strlen": 0}, ["strlen"]),
     ({"mode": "words"}, ["mode"]),
     ({"overlap": 512}, ["overlap 512 is not less than the longest chunk, 512"]),

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -81,6 +82,8 @@ class RecursiveCharacterTextSplitter:
                 "whole_characters is for literal separators and lengths in characters, or in EstimatedTokens with kept separators; "
                 "leave it out, or is_separator_regex and length_function"
             )
+        patterns = [separator if is_separator_regex else re.escape(separator) for separator in chosen if separator]
+        self._joined = None if keep else re.compile("|".join(f"(?:{pattern})" for pattern in patterns))
         self._langchain = _langchains(
             separators=chosen,
             keep_separator=keep_separator,
@@ -113,7 +116,7 @@ class RecursiveCharacterTextSplitter:
         if self._native is not None:
             return [Chunk._make(chunk) for chunk in self._native.chunks(text)]
         texts = self.split_text(text)
-        places = located(text, texts, overlap=self._overlap)
+        places = located(text, texts, overlap=self._overlap, separator=self._joined)
         return [Chunk(chunk, *place) for chunk, place in zip(texts, places, strict=True)]
 
     def spans(self, text: str) -> list[tuple[int, int]]:
@@ -125,7 +128,7 @@ class RecursiveCharacterTextSplitter:
         _check_text(text)
         if self._native is not None:
             return self._native.spans(text)
-        return located(text, self.split_text(text), overlap=self._overlap)
+        return located(text, self.split_text(text), overlap=self._overlap, separator=self._joined)
 
 
 def _check_text(text: object) -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import random
+import re
 import subprocess
 import sys
 from typing import Any
@@ -72,6 +73,10 @@ def test_many_levels_of_separators() -> None:
     assert len(RecursiveCharacterTextSplitter([*separators, ""], chunk_size=2, chunk_overlap=0).split_text(text)) > 3000
 
 
+def same(ours: str, theirs: str, joined: bool) -> bool:
+    return ours.split() == theirs.split() if joined else ours == theirs
+
+
 def test_regular_expressions_and_other_lengths_are_langchains() -> None:
     theirs = pytest.importorskip("langchain_text_splitters").RecursiveCharacterTextSplitter
     draw = random.Random(3)
@@ -80,7 +85,9 @@ def test_regular_expressions_and_other_lengths_are_langchains() -> None:
         text = "".join(draw.choice(words) + draw.choice([" ", "\n", "\n\n", ",", "; "]) for _ in range(draw.randrange(60)))
         size = draw.randrange(1, 40)
         chosen: dict[str, Any] = {"chunk_size": size, "chunk_overlap": draw.choice([0, draw.randrange(size)])}
-        if draw.random() < 0.5:
+        if draw.random() < 0.3:
+            chosen |= {"length_function": EstimatedTokens(1.0), "keep_separator": False}
+        elif draw.random() < 0.5:
             chosen |= {"separators": [r"\n+", r"[,;]\s?", r"(?<=\d)", " ", ""], "is_separator_regex": True}
         else:
             chosen |= {"length_function": lambda text: len(text.encode())}
@@ -89,10 +96,10 @@ def test_regular_expressions_and_other_lengths_are_langchains() -> None:
         chunks = splitter.split(text)
         assert [chunk.text for chunk in chunks] == splitter.split_text(text)
         assert splitter.spans(text) == [(chunk.start, chunk.end) for chunk in chunks]
-        assert all(text[chunk.start : chunk.end] == chunk.text for chunk in chunks)
+        assert all(same(text[chunk.start : chunk.end], chunk.text, "keep_separator" in chosen) for chunk in chunks)
         if not chosen["chunk_overlap"]:
             literal = RecursiveCharacterTextSplitter(chunk_size=size, chunk_overlap=0)
-            if not chosen.get("is_separator_regex") and text.isascii():
+            if not chosen.get("is_separator_regex") and text.isascii() and "keep_separator" not in chosen:
                 assert chunks == literal.split(text)
 
 
@@ -112,7 +119,12 @@ def test_without_langchain_the_message_has_the_pip_line() -> None:
     ("a a a", ["a", "a", "a"], {}, [(0, 1), (2, 3), (4, 5)]),
     ("ab ab ab", ["ab ab", "ab ab"], {"overlap": 2}, [(0, 5), (3, 8)]),
     ("One.  Two.\nThree.", ["One.\n\nTwo.", "Three."], {}, [(0, 10), (11, 17)]),
-    ("x,,y,z,,,w", ["x,y", "z,w"], {"dropped": ","}, [(0, 4), (5, 10)]),
+    ("One.  Two.\nOne.\n\nTwo.", ["One.\n\nTwo."], {"separator": re.compile(r"\s")}, [(0, 10)]),
+    ("a. a. a.", ["a.", "a.", "a."], {"separator": re.compile(r"\s"), "overlap": 0}, [(0, 2), (3, 5), (6, 8)]),
+    ("x,,y,z,,,w", ["x,y", "z,w"], {"separator": ","}, [(0, 4), (5, 10)]),
+    ("x,,y,x,y", ["x,y", "x,y"], {"separator": ","}, [(0, 4), (5, 8)]),
+    ("a b,b,,ab,a b", ["b,ab", "a b"], {"separator": ","}, [(4, 9), (10, 13)]),
+    ("One.Two. Three.", ["One.\n\nTwo.", "Three."], {"separator": re.compile(r"\s")}, [(0, 8), (9, 15)]),
     ("ax  by", ["a\\s+b"], {}, [(0, 5)]),
     ("", [], {}, []),
 ])  # fmt: skip
