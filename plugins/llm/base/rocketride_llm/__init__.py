@@ -16,12 +16,12 @@ from .config import CloudConfig, KeyConfig, LLMConfig, ServerConfig
 from .conversation import message_json, tool_json
 from .ends import broken_off, lost, refuse_broken_off
 from .errors import Kind, LLMError, by_status, retry_after, transport
-from .http import certificates, http_client
+from .http import certificates, http_client, time_limits
 from .metering import Meter, metered
 from .names import ToolNames
 from .node import LLMNode
 from .remote import ServerNode
-from .sse import sse
+from .sse import blocks, sse
 from .tokens import estimate
 from .wire import Backend, Client, Offer, Reply, Request, Usage, counted, read_call
 
@@ -46,6 +46,7 @@ __all__ = [
     "ToolCall",
     "ToolNames",
     "Usage",
+    "blocks",
     "broken_off",
     "by_status",
     "certificates",
@@ -61,6 +62,7 @@ __all__ = [
     "retry_after",
     "shown",
     "sse",
+    "time_limits",
     "tool_json",
     "transport",
 ]

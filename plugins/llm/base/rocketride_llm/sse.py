@@ -5,12 +5,32 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 
 from .ends import lost
 
-__all__ = ["sse"]
+__all__ = ["blocks", "sse"]
 
 ENDS = re.compile(rb"\r\n\r\n|\n\n|\r\r")
+
+
+async def blocks(pieces: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
+    """The whole events of a stream as they are written, without the empty lines that end them.
+
+    Raises:
+        LLMError: the stream ends in the middle of an event.
+    """
+    begun = bytearray()
+    async for piece in pieces:
+        seen = max(0, len(begun) - 3)
+        begun += piece
+        done = 0
+        for end in ENDS.finditer(begun, seen):
+            yield bytes(begun[done : end.start()])
+            done = end.end()
+        del begun[:done]
+    if begun.strip():
+        raise lost()
 
 
 async def sse(pieces: AsyncIterator[bytes]) -> AsyncGenerator[tuple[str, str], None]:
@@ -20,19 +40,11 @@ async def sse(pieces: AsyncIterator[bytes]) -> AsyncGenerator[tuple[str, str], N
         LLMError: the stream ends in the middle of an event.
         UnicodeDecodeError: an event is no UTF-8.
     """
-    begun = bytearray()
-    async for piece in pieces:
-        seen = max(0, len(begun) - 3)
-        begun += piece
-        done = 0
-        for end in ENDS.finditer(begun, seen):
-            event = _event(begun[done : end.start()].decode())
-            done = end.end()
+    async with aclosing(blocks(pieces)) as written:
+        async for block in written:
+            event = _event(block.decode())
             if event is not None:
                 yield event
-        del begun[:done]
-    if begun.strip():
-        raise lost()
 
 
 def _event(text: str) -> tuple[str, str] | None:

@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import re
 from collections.abc import Callable
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
-from rocketride_llm import LLMError, Reply, Request, refuse_broken_off
+from rocketride_llm import LLMError, Reply, Request, http_client
 
 from .client import Sender
 from .faults import FOREIGN, answered
@@ -18,13 +17,10 @@ from .messages import arguments_of
 from .reading import Reading, events, read_whole
 
 if TYPE_CHECKING:
-    import ssl
-
     import httpx2
 
 __all__ = ["Converse"]
 
-CONNECTING = 15.0  # seconds, at most
 STREAM = "application/vnd.amazon.eventstream"
 MOST = re.compile(r"exceeds the model limit of (\d{1,9})")
 SLOWEST = 35  # tokens a second that a slow model writes
@@ -45,14 +41,7 @@ class Converse:
         import httpx2
 
         self._sender, self._model, self._timeout = sender, model, timeout
-        self._http = httpx2.AsyncClient(
-            trust_env=False,
-            verify=_certificates(),
-            proxy=proxy or None,
-            timeout=httpx2.Timeout(timeout, connect=min(timeout, CONNECTING), pool=None),
-            limits=httpx2.Limits(max_connections=None),
-            event_hooks={"response": [refuse_broken_off]},
-        )
+        self._http = http_client(timeout, proxy)
         self._auth = httpx2.Auth()  # adds nothing: a user in the address must not take the signature's place
         self._tools_whole = False
         self._limit: int | None = None
@@ -129,11 +118,3 @@ class Converse:
         refused = {name for name, words in SETTINGS.items() if name in sent and re.search(words, error.detail, re.IGNORECASE)}
         self._without |= refused
         return bool(refused)
-
-
-@functools.cache
-def _certificates() -> ssl.SSLContext:
-    """Whom this machine trusts, or `SSL_CERT_FILE`; read once, since that takes a tenth of a second."""
-    import httpx2
-
-    return httpx2.create_ssl_context()

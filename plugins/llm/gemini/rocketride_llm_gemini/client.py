@@ -3,24 +3,20 @@
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 
-from rocketride_llm import LLMError, refuse_broken_off
+from rocketride_llm import LLMError, certificates, http_client
 
 from .events import tidied
 
 if TYPE_CHECKING:
-    import ssl
-
     import httpx2
     from google.genai import Client
 
 __all__ = ["client_for", "http_for"]
 
-CONNECTING = 15.0  # seconds, at most
 VERSIONED = re.compile(r"(?P<host>.*?)/(?P<version>v\d+\w*)")
 
 
@@ -31,17 +27,8 @@ def http_for(timeout: float, proxy: str = "") -> httpx2.AsyncClient:
         timeout: longest wait for the server's next bytes, in seconds.
         proxy: URL of an HTTP or SOCKS proxy.
     """
-    import httpx2
-
-    limits = httpx2.Timeout(timeout, connect=min(timeout, CONNECTING), pool=None).as_dict()
-
-    async def in_time(request: Any) -> None:
-        # By the client's own setting the server would be told too, as the limit of a whole answer.
-        request.extensions = {**request.extensions, "timeout": limits}
-
-    hooks: dict[str, list[Any]] = {"request": [in_time], "response": [refuse_broken_off, _tidy]}
-    connections = httpx2.Limits(max_connections=None)
-    return httpx2.AsyncClient(trust_env=False, verify=_certificates(), proxy=proxy or None, limits=connections, event_hooks=hooks)
+    # By the client's own setting of a time limit the server would be told too, as the limit of a whole answer.
+    return http_client(timeout, proxy, heard=_tidy)
 
 
 def client_for(http: httpx2.AsyncClient, address: str, **account: Any) -> Client:
@@ -57,7 +44,7 @@ def client_for(http: httpx2.AsyncClient, address: str, **account: Any) -> Client
 
     found = VERSIONED.fullmatch(address)
     host, version = (found["host"], found["version"]) if found else (address, "v1beta1" if account["vertexai"] else "v1beta")
-    trusted = _certificates()
+    trusted = certificates()
     options = HttpOptions(
         base_url=host,
         api_version=version,
@@ -86,11 +73,3 @@ async def _tidy(response: Any) -> None:
             yield event
 
     response.aiter_bytes = whole
-
-
-@functools.cache
-def _certificates() -> ssl.SSLContext:
-    """Whom this machine trusts, or `SSL_CERT_FILE`; read once, since that takes a tenth of a second."""
-    import httpx2
-
-    return httpx2.create_ssl_context()

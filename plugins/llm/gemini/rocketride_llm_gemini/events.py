@@ -6,13 +6,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 from typing import Any
 
-from rocketride_llm import counted, lost
+from rocketride_llm import blocks, counted
 
 __all__ = ["tidied"]
 
-ENDS = re.compile(rb"\r\n\r\n|\n\n|\r\r")
 COUNTED = re.compile("[cC]ount$")
 
 
@@ -22,17 +22,9 @@ async def tidied(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
     Raises:
         LLMError: the stream ends in the middle of an event.
     """
-    begun = bytearray()
-    async for piece in pieces:
-        seen = max(0, len(begun) - 3)
-        begun += piece
-        done = 0
-        for end in ENDS.finditer(begun, seen):
-            yield _tidy(bytes(begun[done : end.start()])) + b"\n\n"
-            done = end.end()
-        del begun[:done]
-    if begun.strip():
-        raise lost()
+    async with aclosing(blocks(pieces)) as written:
+        async for event in written:
+            yield _tidy(event) + b"\n\n"
 
 
 def _tidy(event: bytes) -> bytes:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rocketride_llm import Completion, LLMError, Reply, Request, sse
 
+from .client import OPENED
 from .faults import answered, explained
 from .messages import arguments_of
 
@@ -45,7 +46,14 @@ class ChatComplete:
 
         sent = arguments_of(request, self._model)
         if on_text is not None:
-            return await self._streamed(sent, on_text)
+            opened: list[Any] = []
+            before = OPENED.set(opened)
+            try:
+                return await self._streamed(sent, on_text)
+            finally:
+                OPENED.reset(before)
+                for response in opened:
+                    await response.aclose()
         try:
             completion = await self._chat.complete_async(**sent)
         except MistralError as error:

@@ -3,14 +3,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
 
 from rocketride_llm import certificates, http_client
 
 if TYPE_CHECKING:
     from mistralai.client import Mistral
 
-__all__ = ["client_for"]
+__all__ = ["OPENED", "client_for"]
+
+# Responses that began in this task: the client waits for its hooks with one in hand, and a cancel there would leave it open.
+OPENED: ContextVar[list[Any] | None] = ContextVar("rocketride_llm_mistral_opened", default=None)
 
 
 def client_for(address: str, key: str, timeout: float, proxy: str = "") -> Mistral:
@@ -30,7 +34,7 @@ def client_for(address: str, key: str, timeout: float, proxy: str = "") -> Mistr
         api_key=key,
         server_url=address,
         client=httpx2.Client(trust_env=False, verify=certificates()),
-        async_client=http_client(timeout, proxy),
+        async_client=http_client(timeout, proxy, heard=_heard),
         retry_config=None,
         debug_logger=NoOpLogger(),
     )
@@ -39,3 +43,9 @@ def client_for(address: str, key: str, timeout: float, proxy: str = "") -> Mistr
     hooks.before_request_hooks = [CustomUserAgentHook()]
     hooks.after_success_hooks, hooks.after_error_hooks = [], []
     return client
+
+
+async def _heard(response: Any) -> None:
+    opened = OPENED.get()
+    if opened is not None:
+        opened.append(response)

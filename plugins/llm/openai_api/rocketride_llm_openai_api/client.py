@@ -3,19 +3,14 @@
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING
 
-from rocketride_llm import refuse_broken_off
+from rocketride_llm import certificates, refuse_broken_off, time_limits
 
 if TYPE_CHECKING:
-    import ssl
-
     from openai import AsyncOpenAI
 
 __all__ = ["client_for"]
-
-CONNECTING = 15.0  # seconds, at most
 
 
 def client_for(address: str, key: str, timeout: float, proxy: str = "") -> AsyncOpenAI:
@@ -26,9 +21,9 @@ def client_for(address: str, key: str, timeout: float, proxy: str = "") -> Async
         timeout: longest wait for the server's next bytes, in seconds.
         proxy: URL of an HTTP or SOCKS proxy.
     """
-    from openai import AsyncOpenAI, DefaultAsyncHttpxClient, Timeout
+    from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
-    limits = Timeout(timeout, connect=min(timeout, CONNECTING), pool=None)
+    limits = time_limits(timeout)
     client = AsyncOpenAI(
         api_key=key,
         admin_api_key="",
@@ -40,7 +35,7 @@ def client_for(address: str, key: str, timeout: float, proxy: str = "") -> Async
         max_retries=0,
         http_client=DefaultAsyncHttpxClient(
             timeout=limits,
-            verify=_certificates(),
+            verify=certificates(),
             trust_env=False,
             proxy=proxy or None,
             event_hooks={"response": [refuse_broken_off]},
@@ -50,11 +45,3 @@ def client_for(address: str, key: str, timeout: float, proxy: str = "") -> Async
     client.organization = client.project = None
     client._custom_headers = {}
     return client
-
-
-@functools.cache
-def _certificates() -> ssl.SSLContext:
-    """Whom this machine trusts, or `SSL_CERT_FILE`; read once, since that takes a tenth of a second."""
-    import httpx2
-
-    return httpx2.create_ssl_context()
