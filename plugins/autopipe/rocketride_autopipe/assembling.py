@@ -13,7 +13,7 @@ from rocketride_core import Component, LaneLink, PipeFile
 
 from .configs import ConfigError, get_node_config
 from .node import NO_CHUNKS, NO_EFFECT, Autopipe
-from .stacks import SECTIONS, Switches, missing_chunks, stack
+from .stacks import INDEXER, SECTIONS, Switches, missing_chunks, stack
 
 __all__ = ["assemble"]
 
@@ -66,7 +66,7 @@ def assemble(
     if mode in ("INSTANCE", "TRANSFORM") and (waiting := missing_chunks(resolved)):
         raise ConfigError(NO_CHUNKS.format(waiting))
     feed = [LaneLink("tags", source.id)] if source is not None else []
-    made = stack(mode, {section: resolved.get(section) for section in SECTIONS}, switches, feed)
+    made = stack(mode, {section: resolved.get(section) for section in (INDEXER, *SECTIONS)}, switches, feed)
     components = [source, *made] if source is not None else made
     raw: Mapping[str, Any] = {"components": [], "version": 1, "autopipe": {"mode": "INDEX"}} if mode == "INDEX" else {}
     return attrs.evolve(PipeFile(components, source.id if source is not None else ""), raw=raw)

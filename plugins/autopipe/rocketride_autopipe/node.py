@@ -25,7 +25,7 @@ from rocketride_core import (
 )
 
 from .configs import ConfigError
-from .stacks import DEFAULTS, MODES, SECTIONS, Switches, missing_chunks, stack
+from .stacks import DEFAULTS, INDEXER, MODES, SECTIONS, Switches, missing_chunks, stack
 
 __all__ = ["NO_CHUNKS", "NO_EFFECT", "Autopipe", "AutopipeConfig"]
 
@@ -43,6 +43,7 @@ class AutopipeConfig:
         title="Include",
         doc="`ocr: true` in an entry reads images too; `index: true` writes the full-text index, in mode INSTANCE.",
     )
+    indexer: Any = setting(None, title="Index", doc="Of words, where `include` asks for one.")
     preprocessor: Any = setting(None, title="Preprocessor", doc="Cuts texts into chunks.")
     embedding: Any = setting(None, title="Embedding", doc="Turns chunks into vectors.")
     store: Any = setting(None, title="Store", doc="Keeps them.")
@@ -72,7 +73,7 @@ class Autopipe(Node[AutopipeConfig]):
             return None
         if _writes(component.config, "remote"):
             context.problem("no-effect", NO_EFFECT, path="remote", hint="leave it out", severity="warning")
-        sections = {section: getattr(config, section) for section in SECTIONS}
+        sections = {section: getattr(config, section) for section in (INDEXER, *SECTIONS)}
         if config.mode in ("INSTANCE", "TRANSFORM") and (waiting := missing_chunks(sections)):
             context.problem("invalid-value", NO_CHUNKS.format(waiting), path="preprocessor")
             return None

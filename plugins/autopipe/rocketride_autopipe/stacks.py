@@ -12,12 +12,14 @@ from rocketride_core import Component, LaneLink
 
 from .configs import ConfigError, get_multi_provider_config
 
-__all__ = ["DEFAULTS", "MODES", "SECTIONS", "Switches", "missing_chunks", "stack"]
+__all__ = ["DEFAULTS", "INDEXER", "MODES", "SECTIONS", "Switches", "missing_chunks", "stack"]
 
 MODES = ("INSTANCE", "TRANSFORM", "INDEX", "CONFIG", "SOURCE_INDEX")
 SECTIONS = ("preprocessor", "embedding", "store")
+INDEXER = "indexer"
 DEFAULTS: Mapping[str, Any] = {
     "remote": {"provider": "remote", "remote": {"profile": "local"}},
+    "indexer": {"provider": "indexer", "indexer": {}},
     "preprocessor": {"provider": "preprocessor_langchain", "preprocessor_langchain": {"profile": "default"}},
     "embedding": {"provider": "embedding_transformer", "embedding_transformer": {"profile": "miniLM"}},
     "store": {
@@ -64,7 +66,7 @@ def stack(
     if mode in ("CONFIG", "SOURCE_INDEX"):
         return []
     if mode == "INDEX":
-        return [*_section("vector_1", "store", sections), Component("indexer_1", "indexer")]
+        return [*_section("vector_1", "store", sections), *_section("indexer_1", INDEXER, sections)]
     made = [Component("parse_1", "parse", input=feed)]
     texts = [LaneLink("text", "parse_1")]
     tables = [LaneLink("table", "parse_1")]
@@ -72,9 +74,9 @@ def stack(
         made.append(Component("ocr_1", "ocr", input=[LaneLink("image", "parse_1")]))
         texts.append(LaneLink("text", "ocr_1"))
         tables.append(LaneLink("table", "ocr_1"))
-    if switches.index and mode == "INSTANCE":
-        made.append(Component("indexer_1", "indexer", input=texts))
     before = [link for pair in zip(texts, tables, strict=True) for link in pair]
+    if switches.index and mode == "INSTANCE":
+        made += _section("indexer_1", INDEXER, sections, before)
     for id, section in (("preprocessor_1", "preprocessor"), ("embedding_1", "embedding"), ("vector_1", "store")):
         for component in _section(id, section, sections, before):
             made.append(component)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from rocketride_autopipe import MODES, ConfigError, assemble
-from rocketride_core import Blob, Component, Entry, Kernel, LaneLink, PipeFile, Problem
+from rocketride_core import DOCUMENTS, QUESTIONS, Blob, Component, Entry, Kernel, LaneLink, PipeFile, Problem, Question
 from rocketride_core.pipefile import dump_pipe, parse_pipe
 
 STORE = {
@@ -88,13 +88,12 @@ def test_each_mode_inserts_what_is_configured(mode: str, ocr: bool, index: bool,
     }
     assert providers(made) == {id: known[id] for id in providers(made)}
     if mode in ("INSTANCE", "TRANSFORM"):
-        texts = ["parse_1.text", *(["ocr_1.text"] if ocr else [])]
         both = ["parse_1.text", "parse_1.table", *(["ocr_1.text", "ocr_1.table"] if ocr else [])]
         before = {"embedding_1": "preprocessor_1", "vector_1": "embedding_1" if "embedding" in sections else "preprocessor_1"}
         expected = {
             "parse_1": [],
             "ocr_1": ["parse_1.image"],
-            "indexer_1": texts,
+            "indexer_1": both,
             "preprocessor_1": both,
             **{id: [f"{source}.documents"] for id, source in before.items()},
         }
@@ -240,6 +239,48 @@ def test_it_indexes_files_as_the_chain_written_by_hand(tmp_path: Path) -> None:
         found.append(sorted(zip(rows["ids"], rows["documents"], [tuple(one) for one in rows["embeddings"]], strict=True)))
     assert found[0] == found[1]
     assert len(found[0]) >= 4
+
+
+@pytest.mark.parametrize(
+    ("settings", "made"),
+    [
+        ({}, {"indexer_1": ("indexer", {})}),
+        ({"indexer": {"indexer": {"path": "here"}}}, {"indexer_1": ("indexer", {"path": "here"})}),
+        ({"indexer": {"provider": "acme_index", "acme_index": {"host": "h"}}}, {"indexer_1": ("acme_index", {"host": "h"})}),
+        ({"indexer": False}, {}),
+    ],
+)
+def test_the_index_can_be_configured(settings: Mapping[str, Any], made: Mapping[str, Any]) -> None:
+    include = [{"index": True}]
+    for pipe in (
+        assemble({"autopipe": settings, "service": {"include": include}}),
+        assemble({"autopipe": settings}, "INDEX"),
+        *([expanded(in_file({**settings, "include": include}))] if "acme_index" not in str(settings) else []),
+    ):
+        assert {one.id: (one.provider, one.config) for one in pipe.components if one.id == "indexer_1"} == made
+
+
+def test_with_an_index_a_keyword_finds_the_document(tmp_path: Path) -> None:
+    settings = {"include": [{"index": True}], "indexer": {"indexer": {"path": str(tmp_path / "index")}}}
+    pipe = in_file({**MINI, **settings, "store": chroma(tmp_path / "store")})
+    assert not problems_of(pipe)
+    table = "<table><tr><th>Part</th></tr><tr><td>Propeller</td></tr></table>"
+    documents = {"a.md": "# Boats\n\nThe red boat.", "b.txt": "引擎读取文件。", "c.html": f"<p>Parts</p>{table}"}
+    with Kernel().load(pipe) as pipeline:
+        for name, text in documents.items():
+            (tmp_path / name).write_text(text, "utf-8")
+            pipeline.run(Entry(name, object_id=name), pipeline.route(Blob.of(tmp_path / name))).checked()
+    asked = PipeFile(
+        [
+            Component("chat_1", "chat"),
+            Component("index_1", "indexer", {"path": str(tmp_path / "index")}, [LaneLink("questions", "chat_1")]),
+            Component("out_1", "response_documents", {}, [LaneLink("documents", "index_1")]),
+        ]
+    )
+    with Kernel().load(asked) as pipeline:
+        for words, name in {"RED boat": "a.md", "读取": "b.txt", "propeller": "c.html"}.items():
+            result = pipeline.run(Entry("q"), QUESTIONS(Question((words,), type="keyword"))).checked()
+            assert [one.metadata["objectId"] for one in result[DOCUMENTS][0]] == [name]
 
 
 def test_without_a_store_its_documents_can_be_wired() -> None:
