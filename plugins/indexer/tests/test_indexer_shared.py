@@ -141,6 +141,7 @@ def test_a_commit_that_fails_is_told_to_each_who_waited_and_the_index_goes_on(tm
 def test_a_failure_that_nobody_waited_for_is_told_to_the_next(tmp_path):
     index = SharedIndex(folder(tmp_path))
     put(index, "a", "old", pause=0.02)
+    index.commit()
     with index._lock:
         index._writer = Broken("commit")
     put(index, "b", "text", pause=0.02)
