@@ -9,28 +9,12 @@ from typing import Literal, TypeAlias
 import attrs
 
 from rocketride_core import setting
-from rocketride_llm import Meter
+from rocketride_llm import Kind, Meter
 
 __all__ = ["Price", "Reason", "RouterConfig"]
 
 # Kinds of LLMError, and `cost`: the ceiling would be exceeded.
-Reason: TypeAlias = Literal[
-    "authentication",
-    "permission",
-    "quota",
-    "rate-limit",
-    "timeout",
-    "connection",
-    "unavailable",
-    "no-such-model",
-    "too-long",
-    "refused",
-    "no-tools",
-    "invalid-request",
-    "bad-reply",
-    "no-json",
-    "cost",
-]
+Reason: TypeAlias = Literal[Kind, "cost"]
 USUAL: Sequence[Reason] = ("rate-limit", "timeout", "connection", "unavailable")
 MILLION = 1_000_000
 
