@@ -104,7 +104,7 @@ test: setup ## Every test: core, plugins, examples
 
 # What waits for clocks and processes by its nature, or goes through hundreds of files, is left out whole, though each single test of it is short.
 AT_LENGTH := timed_tools cli lifecycle cli_chat agent_examples acceptance_pipes fuzz verdicts shared_pipes stores_alike graph_layout graph_command model \
-  formatting docs langgraph_example
+  formatting docs langgraph_example llm_providers
 
 quick: setup ## Unit tests without the slow ones, and ruff: under a minute
 	@$(BIN)/ruff check
