@@ -4,9 +4,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from itertools import islice
 from typing import Any, Final
 
 from rocketride_core import Document
@@ -20,22 +19,26 @@ from rocketride_store import (
     VectorStore,
     Where,
     chunk_key,
-    ranked,
+    page_of,
+    paged,
     raw_threshold,
     similarity,
+    unless,
+    within,
 )
 
-from .folder import Folder
+from .folder import Folder, embedded
 from .kept import Kept
 from .layout import READ, VECTOR, document, expression, fields, model_of, record, row
-from .opening import explain, library
+from .opening import connected, explain, pymilvus
 
-__all__ = ["LARGEST", "OLDEST", "MilvusStore"]
+__all__ = ["LARGEST", "OLDEST", "MilvusStore", "connected", "embedded", "explain"]
 
 OLDEST: Final = "2.6"  # the first that changes one field of a chunk and leaves the others
 LARGEST: Final = 16_384  # results of one search, by Milvus' own limit
 _STRONG: Final = {"consistency_level": "Strong"}
-_PAGE: Final = 500
+_PAGE: Final = 5000  # ids that are read at once
+_REQUEST: Final = 32 << 20  # a server takes 64 MiB in one message; half of that leaves room where this counts too little
 _LITE: Final = "milvus_lite-"
 
 
@@ -59,19 +62,27 @@ class MilvusStore(VectorStore):
         timeout: float = 60.0,
         folder: Folder | None = None,
     ) -> None:
-        self._client, self._name, self._exact, self._folder = client, name, exact, folder
-        # The base repeats what the server puts off, and tells of it.
-        self._options: Mapping[str, Any] = {"timeout": timeout, "retry_on_rate_limit": False}
+        self._client, self._name, self._exact, self._folder, self._timeout = client, name, exact, folder, timeout
         self._kept: Kept | None = folder.kept(name) if folder else None
         self._metric, self._loaded = "", False
         self._loading = threading.Lock()
         self._capabilities = Capabilities(
-            exact=exact, persistent=True, threshold=True, largest=LARGEST, minimum="" if folder else OLDEST
+            exact=exact,
+            persistent=True,
+            threshold=True,
+            largest=LARGEST,
+            minimum="" if folder else OLDEST,
+            request=0 if folder else _REQUEST,
         )
 
     @property
     def capabilities(self) -> Capabilities:
         return self._capabilities
+
+    @property
+    def _options(self) -> Mapping[str, Any]:
+        # The base repeats what the server puts off, and tells of it.
+        return {"timeout": within(self._timeout), "retry_on_rate_limit": False}
 
     def about(self) -> Server:
         version = str(self._client.get_server_version(**self._options))
@@ -88,12 +99,10 @@ class MilvusStore(VectorStore):
         return Collection(self._name, dimension if metric else 0, model_of(described), metric or "cosine")
 
     def create(self, wanted: Collection, /) -> Collection:
-        if wanted.metric not in METRICS:
-            raise ValueError(f"Milvus has no metric {wanted.metric!r} for a store; it compares by {', '.join(METRICS)}")
         if not self._exists():
-            self._unless(self._exists, lambda: self._make(wanted))
+            unless(self._exists, lambda: self._make(wanted))
         if not self._indexed():
-            self._unless(self._indexed, lambda: self._index(wanted.metric))
+            unless(self._indexed, lambda: self._index(wanted.metric))
         self._load()
         found = self.collection()
         if found is None:
@@ -123,20 +132,14 @@ class MilvusStore(VectorStore):
             **_STRONG,
             **self._options,
         )
-        return ranked(document(hit["entity"], _score(metric, hit["distance"])) for hit in hits)
+        return [document(hit["entity"], _score(metric, hit["distance"])) for hit in hits]
 
     def select(
         self, where: Where, /, *, words: Sequence[str] = (), offset: int = 0, limit: int | None = None
     ) -> Sequence[Document]:
-        stop = None if limit is None else offset + limit
-        lowered = [word.lower() for word in words]
-        made = (document(found) for found in self._rows(where, READ, _PAGE if stop is None else max(1, min(_PAGE, stop))))
-        wanted = (one for one in made if all(word in one.text.lower() for word in lowered)) if lowered else made
-        return list(islice(wanted, offset, stop))
+        return paged((document(one) for one in self._rows(where, READ, page_of(words, offset, limit))), words, offset, limit)
 
     def ids(self, where: Where, /) -> Sequence[str]:
-        if where.impossible:
-            return []
         match tuple(where):
             case [Condition("objectId", "in", objects)] if self._kept is not None:
                 return self._kept.of(objects, self._of_objects)
@@ -149,15 +152,14 @@ class MilvusStore(VectorStore):
         return found
 
     def delete(self, ids: Sequence[str], /) -> None:
-        if ids:
-            with nullcontext() if self._kept is None else self._kept.deleting(ids):
-                self._client.delete(self._name, ids=list(ids), **self._options)
+        with nullcontext() if self._kept is None else self._kept.deleting(ids):
+            self._client.delete(self._name, ids=list(ids), **self._options)
 
     def mark(self, ids: Sequence[str], deleted: bool, /) -> None:
-        if ids:
-            self._load()
-            # A chunk that is gone meanwhile must not come back as a row with nothing but its mark.
-            there = self._client.query(self._name, ids=list(ids), output_fields=["id"], **_STRONG, **self._options)
+        self._load()
+        # A chunk that is gone meanwhile must not come back as a row with nothing but its mark.
+        there = self._client.query(self._name, ids=list(ids), output_fields=["id"], **_STRONG, **self._options)
+        if there:
             self._write([{"id": found["id"], "isDeleted": deleted} for found in there], partial_update=True)
 
     def explain(self, error: Exception, /) -> StoreError | None:
@@ -172,8 +174,6 @@ class MilvusStore(VectorStore):
     # ---- parts
 
     def _write(self, rows: Sequence[Mapping[str, Any]], **options: Any) -> None:
-        if not rows:
-            return
         done = int(self._client.upsert(self._name, list(rows), **options, **self._options).get("upsert_count", 0))
         if done != len(rows):
             raise StoreError("not-confirmed", f"Milvus confirms {done} of {len(rows)} chunks in {self._name}")
@@ -186,12 +186,10 @@ class MilvusStore(VectorStore):
         found: Sequence[Mapping[str, Any]] = self._client.query(
             self._name, filter=expression(where), output_fields=list(wanted), limit=LARGEST, **_STRONG, **self._options
         )
-        return found if len(found) < LARGEST else self._rows(where, wanted, _PAGE * 10)
+        return found if len(found) < LARGEST else self._rows(where, wanted, _PAGE)
 
     def _rows(self, where: Where, wanted: Sequence[str], page: int) -> Iterator[Mapping[str, Any]]:
         """In the order of their ids, however many there are: one request ends at 16,384."""
-        if where.impossible:
-            return
         self._readable()
         pages = self._client.query_iterator(
             self._name,
@@ -208,7 +206,7 @@ class MilvusStore(VectorStore):
             pages.close()
 
     def _make(self, wanted: Collection) -> None:
-        kinds = library().DataType
+        kinds = pymilvus.DataType
         told = record(wanted.model)
         shape = self._client.create_schema(auto_id=False, enable_dynamic_field=False, description=told["description"])
         for name, kind, options in fields(wanted.dimension):
@@ -224,14 +222,6 @@ class MilvusStore(VectorStore):
         params = self._client.prepare_index_params()
         params.add_index(VECTOR, index_type="FLAT" if self._exact else "AUTOINDEX", metric_type=metric.upper())
         self._client.create_index(self._name, params, sync=False, **self._options)  # loading waits for it
-
-    def _unless(self, there: Callable[[], object], make: Callable[[], None]) -> None:
-        """Makes something that another one may make at the same moment."""
-        try:
-            make()
-        except Exception:
-            if not there():
-                raise
 
     def _exists(self) -> bool:
         return bool(self._client.has_collection(self._name, **self._options))

@@ -11,10 +11,10 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from rocketride_store import StoreError
+from rocketride_store import Folders, StoreError, engine, in_use
 
 from .kept import Kept
-from .opening import UNLIMITED, connected, library
+from .opening import UNLIMITED, connected
 
 __all__ = ["Folder", "embedded"]
 
@@ -28,46 +28,32 @@ class Folder:
         uri: where its clients connect to.
 
     milvus-lite keeps what was written in memory until that has 128 MiB, and copies all of it, vectors included, for each search
-    and filter: 0.1 ms a chunk, where writing it out takes 0.3 ms once. So it is written out when the copies have cost as much.
+    and filter: 0.1 ms a chunk, where writing it out takes 0.3 ms once, sooner or later. So it is written out before it is copied a second
+    time; not before the first, because what is written out takes twice the memory while it is loaded.
     """
 
-    _lock = threading.Lock()
-    _open: dict[Path, Folder] = {}
-
     def __init__(self, place: Path) -> None:
-        self._place, self._users = place, 0
+        self._place, self._lock = place, threading.Lock()
         self._fresh: dict[str, tuple[int, int]] = {}
         self._kept: dict[str, Kept] = {}
-        # milvus-lite is called from one thread: it does not guard a collection against two writers.
-        self._workers = ThreadPoolExecutor(1, thread_name_prefix="milvus-lite")
         with ExitStack() as undo:
+            # milvus-lite is called from one thread: it does not guard a collection against two writers.
+            self._workers = ThreadPoolExecutor(1, thread_name_prefix="milvus-lite")
             undo.callback(self._workers.shutdown)
             self._database = _database(place)
             undo.callback(self._database.close)
             self._socket = tempfile.mkdtemp(prefix="milvus-")
             undo.callback(shutil.rmtree, self._socket, ignore_errors=True)
-            self._server, self.uri = self._serve()
+            server, self.uri = self._serve()
+            undo.callback(lambda: server.stop(2).wait())
             self._closing = undo.pop_all()
 
-    @classmethod
-    def shared(cls, path: Path) -> Folder:
-        """The database of this folder, which is made where it does not exist; each user calls `release`."""
-        place = path.absolute().resolve()
-        with cls._lock:
-            folder = cls._open.get(place)
-            if folder is None:
-                folder = cls._open[place] = cls(place)
-            folder._users += 1
-            return folder
+    def close(self) -> None:
+        self._closing.close()
 
     def release(self) -> None:
-        with self._lock:
-            self._users -= 1
-            if self._users:
-                return
-            del self._open[self._place]
-            self._server.stop(2).wait()
-            self._closing.close()
+        """Ends one use of what `embedded` gave."""
+        _folders.give(self._place)
 
     def kept(self, collection: str) -> Kept:
         """What is known of a collection's chunks."""
@@ -84,7 +70,7 @@ class Folder:
         """Tells that this collection will be read; whether it should be flushed before."""
         with self._lock:
             fresh, copied = self._fresh.get(collection, (0, 0))
-            full = copied > 3 * fresh > 3 * SMALL
+            full = fresh > SMALL and copied >= fresh
             self._fresh[collection] = (0, 0) if full else (fresh, copied + fresh)
             return full
 
@@ -101,10 +87,16 @@ class Folder:
         return server, uri
 
 
+_folders: Folders[Folder] = Folders("Milvus")
+
+
 def embedded(path: Path, *, timeout: float = 60.0) -> tuple[Any, Folder]:
-    """A client of the database in a folder, and the folder, to be released after the client is closed."""
-    library()
-    folder = Folder.shared(path)
+    """A client of the database in a folder, which is made where it does not exist, and the folder, to be released after the client is closed.
+
+    Raises:
+        StoreError: milvus-lite is not installed, another process has the folder open, or an older milvus-lite made it.
+    """
+    folder = _folders.take(path, Folder, Folder.close)
     try:
         return connected(folder.uri, timeout=timeout), folder
     except BaseException:
@@ -113,25 +105,17 @@ def embedded(path: Path, *, timeout: float = 60.0) -> tuple[Any, Folder]:
 
 
 def _database(place: Path) -> Any:
-    try:
-        from milvus_lite.db import MilvusLite  # type: ignore[import-untyped]
-        from milvus_lite.exceptions import DataDirLockedError  # type: ignore[import-untyped]
-    except ImportError as error:
-        told = "Milvus in a folder needs the package milvus-lite, 3.2 or newer; pip install 'rocketride-store-milvus[embedded]'"
-        raise StoreError("invalid", sentence=told) from error
+    lite = engine("milvus_lite.db", "Milvus", "milvus-lite, 3.2 or newer", "rocketride-store-milvus")
     if place.is_file():
         told = f"{place} is a file, as milvus-lite made them before version 3; name another folder, and store the documents again"
         raise StoreError("version", sentence=told)
+    place.parent.mkdir(parents=True, exist_ok=True)
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        database = MilvusLite(str(place))
-        _tidied(place)
-        return database
-    except DataDirLockedError as error:
-        told = f"The folder {place} is in use by another process; run a Milvus server to share it, or use another folder"
-        raise StoreError("invalid", sentence=told) from error
-    except OSError as error:
-        raise StoreError("full" if "No space left" in str(error) else "invalid", str(error)) from error
+        database = lite.MilvusLite(str(place))
+    except lite.DataDirLockedError as error:
+        raise in_use("Milvus", place) from error
+    _tidied(place)
+    return database
 
 
 def _tidied(place: Path) -> None:

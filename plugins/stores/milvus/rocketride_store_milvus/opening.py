@@ -6,46 +6,36 @@ from __future__ import annotations
 import logging
 import os
 import sys
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any
 
-from rocketride_store import StoreError, transport
+from rocketride_store import StoreError, transport, within
 from rocketride_store.errors import Kind
 
-__all__ = ["UNLIMITED", "connected", "explain", "library"]
+__all__ = ["UNLIMITED", "connected", "explain", "pymilvus"]
 
-_DOTENV = "PYTHON_DOTENV_DISABLED"
 UNLIMITED = [("grpc.max_receive_message_length", -1), ("grpc.max_send_message_length", -1)]
+_DOTENV = "PYTHON_DOTENV_DISABLED"
 
 
-@contextmanager
-def _without_dotenv() -> Iterator[None]:
-    """pymilvus reads a file `.env` above its own folder into the environment of the whole process."""
-    before = os.environ.get(_DOTENV)
+def _imported() -> Any:
+    """pymilvus, which reads a file `.env` above its own folder into the environment of the whole process where it is let.
+
+    Its log, which repeats each error with a traceback, is silenced by who imports it first.
+    """
+    first, before = "pymilvus" not in sys.modules, os.environ.get(_DOTENV)
     os.environ[_DOTENV] = "1"
     try:
-        yield
+        import pymilvus  # type: ignore[import-untyped]
     finally:
-        if before is None:
-            del os.environ[_DOTENV]
-        else:
-            os.environ[_DOTENV] = before
-
-
-_importing = threading.Lock()
-
-
-def library() -> Any:
-    """pymilvus; its log, which repeats each error with a traceback, is silenced by who imports it first."""
-    with _importing:
-        first = "pymilvus" not in sys.modules
-        with _without_dotenv():
-            import pymilvus  # type: ignore[import-untyped]
-        if first:
-            logging.getLogger("pymilvus").setLevel(logging.CRITICAL)
+        os.environ.pop(_DOTENV)
+        os.environ.update({} if before is None else {_DOTENV: before})
+    if first:
+        logging.getLogger("pymilvus").setLevel(logging.CRITICAL)
     return pymilvus
+
+
+pymilvus: Any = _imported()
 
 
 def connected(uri: str, token: str = "", database: str = "", *, timeout: float = 60.0) -> Any:
@@ -56,18 +46,10 @@ def connected(uri: str, token: str = "", database: str = "", *, timeout: float =
         token: a key, or `user:password`; "" for none.
         database: "" is the default one.
         timeout: of the attempt to connect, in seconds.
-
-    Raises:
-        StoreError: nothing that can be used answers there.
     """
-    client = library().MilvusClient
-    try:
-        return client(uri, token=token, db_name=database, timeout=timeout, dedicated=True, grpc_options=dict(UNLIMITED))
-    except Exception as error:
-        told = explain(error)
-        if told is None:
-            raise
-        raise told from error
+    return pymilvus.MilvusClient(
+        uri, token=token, db_name=database, timeout=within(timeout), dedicated=True, grpc_options=dict(UNLIMITED)
+    )
 
 
 # ---- errors
@@ -111,16 +93,12 @@ _WORDS: tuple[tuple[str, Kind], ...] = (
 def explain(error: Exception) -> StoreError | None:
     """What an exception of pymilvus, or of grpc below it, means; its codes are those of Milvus' own source."""
     words = " ".join(str(getattr(error, "message", "") or error).split())
-    if (told := transport(error)) is not None:
-        # Who refuses a key may repeat it.
-        kind: Kind = "too-large" if "larger than max" in told.detail else told.kind
-        return StoreError(kind, "" if kind == "authentication" else told.detail)
-    if type(error).__module__.partition(".")[0] != "pymilvus":
-        return None
+    if (told := transport(error)) is not None or type(error).__module__.partition(".")[0] != "pymilvus":
+        return told
     kind = _kind(getattr(error, "code", None), words)
     if getattr(error, "retriable", False) and kind == "invalid":
         kind = "unavailable"
-    return StoreError(kind, "" if kind == "authentication" else words)
+    return StoreError(kind, "" if kind == "authentication" else words)  # who refuses a key may repeat it
 
 
 def _kind(code: object, words: str) -> Kind:

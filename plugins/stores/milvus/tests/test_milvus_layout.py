@@ -121,12 +121,22 @@ def test_what_is_read_often_is_written_out_and_stays_right(store: VectorStore) -
     for turn in range(12):
         store.upsert([chunk(f"o{turn}", number, f"v{turn}", at=number / 10) for number in range(100)])
         assert len(store.search(vector(1, 0, 0), Where.object(f"o{turn}"), 200)) == 100
-        store.delete(store.ids(Where.object(f"o{turn - 1}")))
+        if turn:
+            store.delete(store.ids(Where.object(f"o{turn - 1}")))
     assert len(collection._segments_snapshot()) > 0
     assert {object_id for object_id, _ in keys(store.select(ALL))} == {"o11"}
     store.upsert([chunk("o11", 0, "new", at=0)])
     assert store.search(vector(1, 0, 0), ALL, 1)[0].text == "new"
     assert len(store.ids(ALL)) == 100
+
+
+def test_a_second_search_does_not_copy_what_is_in_memory(store: VectorStore) -> None:
+    opened: Any = store._folder  # type: ignore[attr-defined]
+    memory = opened._database.get_collection("suite")
+    store.upsert([chunk("a", number, at=number / 10) for number in range(300)])
+    sizes = [(store.search(vector(1, 0, 0), ALL, 1), memory._memtable.size())[1] for _ in range(2)]
+    assert sizes == [300, 0]
+    assert len(store.ids(ALL)) == 300
 
 
 # ---- collections of others
@@ -239,7 +249,7 @@ def test_a_file_of_variables_does_not_leak_into_the_process(tmp_path: Path) -> N
     program = (
         "import os, sys, dotenv, dotenv.main\n"
         "dotenv.main.find_dotenv = lambda *a, **k: sys.argv[1]\n"
-        "from rocketride_store_milvus.opening import library\nlibrary()\n"
+        "import rocketride_store_milvus.opening\n"
         "print(os.environ.get('LEAKED'), 'PYTHON_DOTENV_DISABLED' in os.environ)"
     )
     (tmp_path / ".env").write_text("LEAKED=yes\n")

@@ -32,7 +32,6 @@ from rocketride_core import (
 from rocketride_core.testing import NodeSuite
 from rocketride_store.testing import chunk
 from rocketride_store_milvus import Milvus
-from rocketride_store_milvus.node import address
 
 
 @pytest.fixture(autouse=True)
@@ -198,9 +197,9 @@ def test_a_bad_name_is_told_when_the_file_is_checked() -> None:
 def test_addresses(host: str, port: int, mode: str, wanted: str | None) -> None:
     if wanted is None:
         with pytest.raises(ValueError):
-            address(host, port, mode)
+            Milvus.server(mode, host, port)
     else:
-        assert address(host, port, mode) == wanted
+        assert Milvus.server(mode, host, port).url == wanted
 
 
 def test_profiles_are_those_of_the_catalogue_and_one_of_ours() -> None:

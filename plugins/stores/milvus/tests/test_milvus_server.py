@@ -97,9 +97,8 @@ def aborts(name: str, reason: str) -> Callable[[Any], Any]:
 
 @pytest.fixture(scope="module")
 def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Double]:
-    from rocketride_store_milvus.opening import library
+    import rocketride_store_milvus.opening  # pymilvus, without its log  # noqa: F401
 
-    library()
     double = Double(tmp_path_factory.mktemp("milvus"))
     double.start()
     yield double
@@ -122,9 +121,10 @@ def proxy(double: Double) -> Iterator[FaultProxy]:
 
 def connect(port: int, name: str = "", *, timeout: float = 10.0, database: str = "") -> VectorStore:
     from rocketride_store_milvus.backend import MilvusStore
-    from rocketride_store_milvus.opening import connected
+    from rocketride_store_milvus.opening import connected, explain
 
-    client = connected(f"http://127.0.0.1:{port}", database=database, timeout=timeout)
+    uri, once = f"http://127.0.0.1:{port}", Patience(store="Milvus", attempts=1)
+    client = once.do(explain, lambda: connected(uri, database=database, timeout=timeout))
     return MilvusStore(client, name or f"c_{uuid.uuid4().hex}", timeout=timeout)
 
 
@@ -189,6 +189,19 @@ def test_a_server_that_does_not_answer_is_a_timeout(double: Double, proxy: Fault
     store.close()
 
 
+def test_a_request_has_no_more_time_than_its_call(double: Double, proxy: FaultProxy) -> None:
+    store = connect(proxy.port, timeout=30)
+    store.create(Collection("c", 3, "m"))
+    proxy.stall(b"marker-text")
+    started = time.monotonic()
+    with pytest.raises(StoreError) as caught:
+        Patient(store, Patience(store="Milvus", attempts=1, seconds=0.5)).upsert([chunk("a", 0, "marker-text")])
+    assert caught.value.kind == "timeout"
+    assert time.monotonic() - started < 5
+    proxy.clear()
+    store.close()
+
+
 @pytest.mark.parametrize(("code", "kind"), [(8, "rate-limit"), (1, None), (2, "unavailable"), (12, "unavailable")])
 def test_milvus_says_not_now_twice(double: Double, code: int, kind: str | None) -> None:
     store = connect(double.port)
@@ -230,6 +243,7 @@ def test_a_write_that_is_not_confirmed_in_full_is_an_error(double: Double) -> No
 def test_a_message_that_is_too_large_says_what_to_set(double: Double) -> None:
     store = connect(double.port)
     store.create(Collection("c", 3, "m"))
+    assert store.capabilities.request == 32 << 20
     with pytest.raises(StoreError, match="smaller payloadLimit") as caught:
         patient(store).upsert([chunk("a", 0, "x" * (65 << 20))])
     assert caught.value.kind == "too-large"
