@@ -63,13 +63,13 @@ def test_a_commit_serves_all_who_wait_for_it(tmp_path):
 def test_others_find_it_after_a_while_without_being_asked(tmp_path):
     writing, reading = SharedIndex(folder(tmp_path)), SharedIndex(folder(tmp_path))
     put(writing, "a", "text", pause=0.05)
-    ends = time.monotonic() + 10
+    ends = time.monotonic() + 60
     while not content(reading) and time.monotonic() < ends:
         time.sleep(0.02)
     assert content(reading) == {("a", 0): "text"}
     while writing._writer is not None and time.monotonic() < ends:
         time.sleep(0.02)
-    put(reading, "b", "now it is the other's turn")
+    put(reading, "b", "now it is the other's turn", wait=20)
     with pytest.raises(StoreError, match="is being written by another process, which did not finish in 0 s; wait for it"):
         put(writing, "c", "text")
     reading.close()
@@ -140,17 +140,22 @@ def test_a_commit_that_fails_is_told_to_each_who_waited_and_the_index_goes_on(tm
 
 def test_a_failure_that_nobody_waited_for_is_told_to_the_next(tmp_path):
     index = SharedIndex(folder(tmp_path))
-    put(index, "a", "old", pause=0.02)
-    index.commit()
-    with index._lock:
-        index._writer = Broken("commit")
+    real = index._index
+
+    class FullOnce:
+        def writer(self, heap, threads):
+            index._index = real
+            return Broken("commit")
+
+    index._index = FullOnce()
     put(index, "b", "text", pause=0.02)
-    ends = time.monotonic() + 10
+    ends = time.monotonic() + 60
     while index._unsaid is None and time.monotonic() < ends:
         time.sleep(0.01)
     with pytest.raises(StoreError, match="no room left"):
         put(index, "c", "text")
     put(index, "c", "text")
+    assert content(index) == {("c", 0): "text"}
     index.close()
 
 
