@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Indexes examples/documents with autopipe.pipe, then asks ask.pipe three questions: `make demo`.
+"""Indexes examples/documents with autopipe.pipe, then asks ask.pipe four questions: `make demo`.
 
 From a shell, the same: rocketride-core run examples/autopipe.pipe examples/documents
                         rocketride-core run examples/ask.pipe --question "Who founded the observatory?"
@@ -20,6 +20,7 @@ ASK = [
     "Who founded the observatory, and in what year?",
     "How much does a yearly household membership cost?",
     "What was damaged when lightning struck the weather mast?",
+    "Who paid the bill for the pendulum clock that hangs in the cellar?",
 ]
 
 

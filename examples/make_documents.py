@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Makes the binary example documents, byte for byte the same each time: python examples/make_documents.py [FOLDER].
 
-The others in that folder are written by hand. Needs reportlab, python-docx, python-pptx and openpyxl.
+The others in that folder are written by hand. Needs reportlab, python-docx, python-pptx, openpyxl and pillow.
 """
 
 import io
@@ -14,8 +14,12 @@ from pathlib import Path
 import docx
 import openpyxl
 import pptx
+import reportlab
+from PIL import Image, ImageDraw, ImageFilter, ImageFont
 from reportlab.lib.pagesizes import A5
 from reportlab.lib.styles import getSampleStyleSheet
+from reportlab.lib.utils import ImageReader
+from reportlab.pdfgen.canvas import Canvas
 from reportlab.platypus import Paragraph, SimpleDocTemplate
 
 HERE = Path(__file__).parent / "documents"
@@ -122,12 +126,52 @@ SUNSPOTS = [
 ]
 
 
+LETTER = (
+    "Percy Thorne, clockmaker",
+    "4 May 1936",
+    "",
+    "Dear Miss Marlowe,",
+    "",
+    "The pendulum clock from Zurich came on Tuesday",
+    "in a crate full of straw. It loses two seconds in a",
+    "week. I have hung it on the north wall of the",
+    "cellar, where no lorry shakes it.",
+    "",
+    "The bill of nineteen pounds and six shillings was",
+    "paid by the brewer Henry Aldous, who asks for",
+    "nothing in return but one long look at Saturn.",
+    "",
+    "Please wind the clock on Sundays, with eleven",
+    "turns and not one more.",
+    "",
+    "Yours truly,",
+    "Percy Thorne",
+)
+
+
 def manual(path: Path) -> None:
     """A PDF of two pages."""
     styles = getSampleStyleSheet()
     story = [Paragraph(text, styles[style]) for style, text in MANUAL]
     info = {"title": "Operating the great refractor", "author": "Tomasz Wilk", "lang": "en-GB"}
     SimpleDocTemplate(str(path), pagesize=A5, invariant=1, **info).build(story)
+
+
+def letter(path: Path) -> None:
+    """A PDF of one scanned page: a picture, laid on the glass a little askew, and no text."""
+    paper, ink = 236, 45
+    page = Image.new("L", (874, 1240), paper)
+    draw = ImageDraw.Draw(page)
+    font = ImageFont.truetype(str(Path(reportlab.__file__).parent / "fonts" / "Vera.ttf"), 26)
+    for number, line in enumerate(LETTER):
+        draw.text((90, 110 + 44 * number), line, fill=ink, font=font)
+    page = page.rotate(0.3, Image.Resampling.BICUBIC, fillcolor=paper).filter(ImageFilter.GaussianBlur(0.7))
+    content = io.BytesIO()
+    page.save(content, "jpeg", quality=70)
+    scan = Canvas(str(path), pagesize=A5, invariant=1)
+    scan.setTitle("Letter about the pendulum clock")
+    scan.drawImage(ImageReader(content), 0, 0, *A5)
+    scan.save()
 
 
 def minutes(path: Path) -> None:
@@ -206,9 +250,10 @@ def settle(path: Path) -> None:
 
 
 def main(folder: Path) -> None:
-    """Write all four into `folder`."""
+    """Write all five into `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
     manual(folder / "refractor-manual.pdf")
+    letter(folder / "clock-letter.pdf")
     for name, make in {"committee-minutes.docx": minutes, "perseids-talk.pptx": talk, "sunspot-log.xlsx": sunspots}.items():
         make(folder / name)
         settle(folder / name)

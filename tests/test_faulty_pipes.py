@@ -268,7 +268,7 @@ def test_what_is_missing_ends_the_report_as_one_line_to_copy(
     out = capsys.readouterr().out
     assert out.count("try: pip install rocketride-store-chroma") == 2
     assert out.splitlines()[-1] == (
-        "  pip install rocketride-embedding-transformer rocketride-parse rocketride-preprocessor-langchain "
+        "  pip install rocketride-embedding-transformer rocketride-ocr rocketride-parse rocketride-preprocessor-langchain "
         "rocketride-response rocketride-sources rocketride-store-chroma"
     )
 
