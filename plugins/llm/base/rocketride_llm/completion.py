@@ -25,7 +25,10 @@ def get(value: Any, name: str) -> Any:
 
 
 class Completion:
-    """One reply, fed with objects of a client library or of JSON. A vendor whose replies have more overrides `beside`, `add` and `reply`."""
+    """One reply, fed with objects of a client library or of JSON.
+
+    A vendor whose replies have more overrides `choice`, `beside`, `add` and `reply`.
+    """
 
     def __init__(self) -> None:
         self.finish = ""
@@ -45,7 +48,7 @@ class Completion:
         Raises:
             LLMError: it is an error that came with a good status, or no completion at all.
         """
-        choice = self._choice(completion)
+        choice = self.choice(completion)
         if choice is None or (get(choice, "message") is None and get(choice, "finish_reason") != "error"):
             raise LLMError("bad-reply", "there is no message in it")
         self.add(choice, "message")
@@ -60,7 +63,7 @@ class Completion:
             LLMError: it is an error, or no chunk.
         """
         self.beside(chunk)
-        choice = self._choice(chunk)
+        choice = self.choice(chunk)
         return "" if choice is None else self.add(choice, "delta")
 
     def beside(self, completion: Any) -> None:
@@ -95,6 +98,27 @@ class Completion:
         finish: Any = "length" if self.finish in LENGTH else "tools" if calls else "stop"
         return Reply(text=text, calls=calls, finish=finish, usage=self.usage)
 
+    def choice(self, completion: Any) -> Any:
+        """The first choice; None where there is none, as in a stream's last chunk, which only has the usage.
+
+        Raises:
+            LLMError: it is an error, or no completion at all.
+        """
+        choices = get(completion, "choices")
+        if choices:
+            first = choices[0] if isinstance(choices, list) else None
+            if isinstance(first, str | int | float | list | None):
+                raise LLMError("bad-reply", "its choices are none")
+            return first
+        if error := get(completion, "error"):
+            raise self.failed(error)
+        if get(completion, "object") == "error":
+            fields = {name: get(completion, name) for name in ("code", "type", "message")}
+            raise self.failed(fields)
+        if choices is None and get(completion, "usage") is None:
+            raise LLMError("bad-reply", "it is no chat completion")
+        return None
+
     def _call(self, piece: Any) -> None:
         function, index, id = get(piece, "function"), get(piece, "index"), get(piece, "id") or ""
         name = get(function, "name") or ""
@@ -111,23 +135,6 @@ class Completion:
         arguments = get(function, "arguments")
         if arguments is not None:
             found.arguments.append(arguments if isinstance(arguments, str) else json.dumps(arguments))
-
-    def _choice(self, completion: Any) -> Any:
-        """The first choice; None where there is none, as in a stream's last chunk, which only has the usage."""
-        choices = get(completion, "choices")
-        if choices:
-            first = choices[0] if isinstance(choices, list) else None
-            if isinstance(first, str | int | float | list | None):
-                raise LLMError("bad-reply", "its choices are none")
-            return first
-        if error := get(completion, "error"):
-            raise self.failed(error)
-        if get(completion, "object") == "error":
-            fields = {name: get(completion, name) for name in ("code", "type", "message")}
-            raise self.failed(fields)
-        if choices is None and get(completion, "usage") is None:
-            raise LLMError("bad-reply", "it is no chat completion")
-        return None
 
 
 class _Call:

@@ -166,7 +166,7 @@ def test_a_wrong_key() -> None:
 
 def post(server: ScriptedServer, body: Any, **headers: str) -> tuple[int, Any]:
     url = f"{server.url}/v1/chat/completions"
-    reply = httpx2.post(url, json=body, headers={**AGENT, **headers}, trust_env=False)
+    reply = httpx2.post(url, json=body, headers={**AGENT, **headers}, trust_env=False, verify=False)
     return reply.status_code, reply.json()
 
 
@@ -213,6 +213,6 @@ def test_what_the_real_server_takes() -> None:
 
 
 def test_paths_of_others_are_left_to_them(server: ScriptedServer) -> None:
-    httpx2.get(f"{server.url}/v1/models/gpt-x", trust_env=False)
-    httpx2.get(f"{server.url}/v1/models/mistral-x", headers=AGENT, trust_env=False)
+    httpx2.get(f"{server.url}/v1/models/gpt-x", trust_env=False, verify=False)
+    httpx2.get(f"{server.url}/v1/models/mistral-x", headers=AGENT, trust_env=False, verify=False)
     assert [request.wire for request in server.requests] == ["openai", "mistral"]

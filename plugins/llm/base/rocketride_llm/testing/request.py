@@ -30,6 +30,7 @@ class Request:
         path: without the query.
         headers: by names in lower case.
         body: the parsed JSON; None where there is none.
+        key: that came with the request; "" where there was none.
         time: when it came, of `time.monotonic`, in seconds.
         model: the model asked for.
         prompt: the texts of all messages, the system's included, one after another on lines of their own.
@@ -49,6 +50,7 @@ class Request:
     headers: Mapping[str, str]
     body: Any
     time: float
+    key: str = ""
     model: str = ""
     prompt: str = ""
     question: str = ""

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from functools import partial
 from types import TracebackType
 from typing import Any, Self
+from urllib.parse import parse_qsl
 
 from .connection import ClientGone, Connection, Cut, ServerClosed
 from .player import play
@@ -241,15 +242,17 @@ class ScriptedServer:
     @staticmethod
     def _read(wire: Wire | None, request: Request, raw: bytes) -> str | None:
         try:
-            request.body = json.loads(raw) if raw else None
+            form = request.headers.get("content-type", "").startswith("application/x-www-form-urlencoded")
+            request.body = dict(parse_qsl(raw.decode())) if form else json.loads(raw) if raw else None
             if wire is not None:
+                request.key = wire.key(request.headers) or ""
                 wire.read(request)
         except (ValueError, TypeError, AttributeError) as error:
             return f"the body of the request cannot be read: {error}"
         return None
 
     def _respond(self, line: Connection, wire: Wire, request: Request, wrong: str | None) -> None:
-        if self._key is not None and not secrets.compare_digest((wire.key(request.headers) or "").encode(), self._key.encode()):
+        if self._key is not None and not secrets.compare_digest(request.key.encode(), self._key.encode()):
             play(line, wire, request, Fail(kind="bad_key"))
             return
         step: PlainStep | None

@@ -59,7 +59,7 @@ class Wire(Protocol):
         ...
 
     def read(self, request: Request) -> None:
-        """Fills model, prompt, question, last, stream and stops from the body."""
+        """Fills model, prompt, question, last, stream and stops from the body; and the key, where that stands there."""
         ...
 
     def complaint(self, request: Request) -> str | None:
@@ -148,7 +148,7 @@ def unregister_wire(name: str) -> None:
 @cache
 def wires() -> Mapping[str, Wire]:
     """The protocols by name."""
-    from . import anthropic, bedrock, gemini, mistral, ollama, openai
+    from . import anthropic, bedrock, gemini, mistral, ollama, openai, watsonx
 
     ours: tuple[Wire, ...] = (
         openai.OpenAIWire(),
@@ -157,6 +157,7 @@ def wires() -> Mapping[str, Wire]:
         gemini.GeminiWire(),
         bedrock.BedrockWire(),
         mistral.MistralWire(),
+        watsonx.WatsonxWire(),
     )
     return {wire.name: wire for wire in ours if wire.name not in _added} | _added
 

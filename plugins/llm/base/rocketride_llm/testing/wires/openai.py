@@ -158,25 +158,27 @@ class OpenAIWire:
         if with_usage:
             head["usage"] = None
 
-        def chunk(delta: dict[str, Any], finish: str | None = None, *, counted: bool = False) -> Piece:
+        for delta, finish, counted in self.deltas(request, reply):
             choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish}
-            return Piece(event({**head, "choices": [choice]}), counted)
-
-        yield chunk({"role": "assistant", "content": "" if not reply.calls else None, "refusal": None})
-        for piece in reply.thought_pieces:
-            yield chunk({reply.thought_key: piece}, counted=True)
-        place = "refusal" if reply.finish == "refusal" else "content"
-        for piece in reply.pieces:
-            yield chunk({place: piece}, counted=True)
-        for call in reply.calls:
-            first = {"index": call.index, "id": call_id(request, call.index), "type": "function"}
-            yield chunk({"tool_calls": [{**first, "function": {"name": call.name, "arguments": ""}}]}, counted=True)
-            for part in re.findall(r".{1,12}", call.arguments, re.DOTALL):
-                yield chunk({"tool_calls": [{"index": call.index, "function": {"arguments": part}}]}, counted=True)
-        yield chunk({}, self._finish(reply))
+            yield Piece(event({**head, "choices": [choice]}), counted)
         if with_usage and reply.usage is not None:
             yield Piece(event({**head, "choices": [], "usage": usage_json(reply.usage)}))
         yield Piece(event("[DONE]"))
+
+    def deltas(self, request: Request, reply: Reply) -> Iterator[tuple[dict[str, Any], str | None, bool]]:
+        """What is new in each chunk of a stream, why the reply ends there, and whether it is counted content."""
+        yield {"role": "assistant", "content": "" if not reply.calls else None, "refusal": None}, None, False
+        for piece in reply.thought_pieces:
+            yield {reply.thought_key: piece}, None, True
+        place = "refusal" if reply.finish == "refusal" else "content"
+        for piece in reply.pieces:
+            yield {place: piece}, None, True
+        for call in reply.calls:
+            first = {"index": call.index, "id": call_id(request, call.index), "type": "function"}
+            yield {"tool_calls": [{**first, "function": {"name": call.name, "arguments": ""}}]}, None, True
+            for part in re.findall(r".{1,12}", call.arguments, re.DOTALL):
+                yield {"tool_calls": [{"index": call.index, "function": {"arguments": part}}]}, None, True
+        yield {}, self._finish(reply), False
 
     def failure(self, request: Request, fail: Fail) -> Answer:
         status, kind, param, code, message = ERRORS[fail.sort]
