@@ -60,6 +60,7 @@ ROWS = {
     "llm_deepseek": Row(),
     "llm_gemini": Row(wire="gemini"),
     "llm_gmi_cloud": Row(),
+    "llm_ibm_watson": Row(wire="watsonx", extra={"project_id": "p"}, refuses=False),
     "llm_mistral": Row(wire="mistral", refuses=False),
     "llm_ollama": Row(wire="ollama", address="serverbase", refuses=False),
     "llm_openai": Row(),
