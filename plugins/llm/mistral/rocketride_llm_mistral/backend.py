@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from rocketride_llm import Completion, LLMError, Reply, Request, sse
 
-from .client import OPENED
 from .faults import answered, explained
 from .messages import arguments_of
 
@@ -46,14 +45,7 @@ class ChatComplete:
 
         sent = arguments_of(request, self._model)
         if on_text is not None:
-            opened: list[Any] = []
-            before = OPENED.set(opened)
-            try:
-                return await self._streamed(sent, on_text)
-            finally:
-                OPENED.reset(before)
-                for response in opened:
-                    await response.aclose()
+            return await self._streamed(sent, on_text)
         try:
             completion = await self._chat.complete_async(**sent)
         except MistralError as error:

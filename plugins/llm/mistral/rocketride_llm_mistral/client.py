@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from rocketride_llm import certificates, http_client
@@ -11,10 +10,7 @@ from rocketride_llm import certificates, http_client
 if TYPE_CHECKING:
     from mistralai.client import Mistral
 
-__all__ = ["OPENED", "client_for"]
-
-# Responses that began in this task: the client waits for its hooks with one in hand, and a cancel there would leave it open.
-OPENED: ContextVar[list[Any] | None] = ContextVar("rocketride_llm_mistral_opened", default=None)
+__all__ = ["client_for"]
 
 
 def client_for(address: str, key: str, timeout: float, proxy: str = "") -> Mistral:
@@ -27,25 +23,26 @@ def client_for(address: str, key: str, timeout: float, proxy: str = "") -> Mistr
     """
     import httpx2
     from mistralai.client import Mistral
-    from mistralai.client._hooks.custom_user_agent import CustomUserAgentHook
+    from mistralai.client._version import __version__
     from mistralai.client.utils.logger import NoOpLogger
+
+    http = http_client(timeout, proxy)
+
+    async def send(*, request: Any, stream: bool = False, **_: Any) -> Any:
+        return await http.send(request, stream=stream)
 
     client = Mistral(
         api_key=key,
         server_url=address,
         client=httpx2.Client(trust_env=False, verify=certificates()),
-        async_client=http_client(timeout, proxy, heard=_heard),
+        async_client=http,
         retry_config=None,
         debug_logger=NoOpLogger(),
     )
-    # The hooks trace what is asked and answered, and one variable lets them send that to Mistral.
-    hooks = client.sdk_configuration.__dict__["_hooks"]
-    hooks.before_request_hooks = [CustomUserAgentHook()]
-    hooks.after_success_hooks, hooks.after_error_hooks = [], []
+    client.sdk_configuration.user_agent = f"mistral-client-python/{__version__}"  # what a hook makes of the client's other name
+    # The client's own way has hooks: they record what is said, for Mistral too if a variable says so; and as they run on threads, a
+    # request that is cancelled then leaves its connection open.
+    parts: Any = (client.chat, client.models)
+    for part in parts:
+        part.do_request_async = send
     return client
-
-
-async def _heard(response: Any) -> None:
-    opened = OPENED.get()
-    if opened is not None:
-        opened.append(response)
