@@ -43,6 +43,15 @@ def expand_component(component: Component, context: Expansion) -> Sequence[Compo
 
 
 @hookspec
+def prepare_global(node: Node[Any]) -> None:
+    """Import the libraries that `check_global` needs, before any node is probed; one node after another.
+
+    Probes run at once, and two threads that import one library at the same moment may find it half made. Neither connect nor load
+    anything here: there is no time limit. What it raises is told as `probe-failed`, and the node is not probed.
+    """
+
+
+@hookspec
 def check_global(node: Node[Any]) -> Iterable[Problem] | None:
     """Probe the outside world (reachable? authorised?); only when asked, by `check --probe`.
 
@@ -132,6 +141,7 @@ def add_commands(commands: Commands) -> None:
 NODE_HOOKS = frozenset(
     {
         "expand_component",
+        "prepare_global",
         "check_global",
         "begin_global",
         "end_global",

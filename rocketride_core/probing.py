@@ -19,17 +19,30 @@ SECONDS = 15.0  # for all of them together; a node's own limit is shorter
 
 
 def probe(bound: Bound, seconds: float = SECONDS) -> list[tuple[int, Problem]]:
-    """`check_global` of every node, all at once; one that raises, or takes too long, is a Problem of code `probe-failed`."""
-    asked: list[tuple[int, list[Problem], Thread]] = []
+    """`check_global` of every node, all at once; one that raises, or takes too long, is a Problem of code `probe-failed`.
+
+    `prepare_global` comes before, node by node, and is not part of the time.
+    """
+    told, ready = list[tuple[int, Problem]](), list[tuple[int, Callable[[], Any]]]()
     for index in bound.compiled.begin_order:
         bound.lend_loop(index)
-        check = bound.relays[index].hook("check_global")
-        if check is not None:
-            found: list[Problem] = []
-            thread = Thread(target=_ask, args=(bound, index, check, found), name="rocketride-probe", daemon=True)
-            thread.start()
-            asked.append((index, found, thread))
-    end, told = time.monotonic() + seconds, list[tuple[int, Problem]]()
+        check, prepare = (bound.relays[index].hook(name) for name in ("check_global", "prepare_global"))
+        if check is None:
+            continue
+        try:
+            if prepare is not None:
+                prepare()
+            ready.append((index, check))
+        except Exception as error:  # noqa: BLE001 - as in a probe
+            told.append((index, _failed(bound, index, str(error) or type(error).__name__)))
+            bound.leave(index, None)
+    asked: list[tuple[int, list[Problem], Thread]] = []
+    for index, check in ready:
+        found: list[Problem] = []
+        thread = Thread(target=_ask, args=(bound, index, check, found), name="rocketride-probe", daemon=True)
+        thread.start()
+        asked.append((index, found, thread))
+    end = time.monotonic() + seconds
     for index, found, thread in asked:
         thread.join(max(0.0, end - time.monotonic()))
         late = [_failed(bound, index, f"no answer within {seconds:g} s")] if thread.is_alive() else []

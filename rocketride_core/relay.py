@@ -74,7 +74,7 @@ class Relay:
         if not self._hosts.take_part(name):
             return getattr(self._node, name) if name in self._node.manifest.hooks else None
         caller, node = getattr(self._managed().hook, name), self._node
-        if name in ("begin_global", "end_global", "check_global"):
+        if name in ("begin_global", "end_global", "check_global", "prepare_global"):
             return lambda: caller(node=node)
         return lambda instance: caller(node=node, instance=instance)
 

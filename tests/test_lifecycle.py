@@ -171,6 +171,32 @@ def test_check_global_runs_only_when_asked_on_a_node_that_has_not_begun(said: li
     assert said == ["check"]
 
 
+def test_nodes_get_ready_for_their_probes_one_after_another_before_the_first_probe(said: list[str]) -> None:
+    class Probed(Node[None]):
+        spec = NodeSpec("probed", title="Probed")
+
+        @on(TEXT, emits=[TEXT])
+        def text(self, instance: Instance, text: str) -> None: ...
+
+        @hookimpl
+        def prepare_global(self) -> None:
+            said.append(f"prepare {threading.current_thread() is threading.main_thread()}")
+            if self.id == "b":
+                raise ImportError("no module named that")
+
+        @hookimpl
+        def check_global(self) -> list[Problem]:
+            said.append("check")
+            return []
+
+    kernel, pipe = alone(Probed), wire("a: probed < text start", "b: probed < text a", "c: probed < text b")
+    kernel.check(pipe)
+    assert said == []
+    told = [problem for problem in kernel.check(pipe, probe=True) if problem.code == "probe-failed"]
+    assert [(problem.component, problem.message) for problem in told] == [("b", "b: no module named that")]
+    assert said == ["prepare True"] * 3 + ["check"] * 2
+
+
 def test_a_probe_that_raises_is_a_problem() -> None:
     class Probed(Node[None]):
         spec = NodeSpec("probed", title="Probed")

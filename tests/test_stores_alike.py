@@ -7,10 +7,12 @@ import ast
 import importlib
 import json
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Sequence
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -174,3 +176,36 @@ def test_a_probe_imports_the_client_before_it_looks_at_the_clock(name: str) -> N
     code = PREPARED.format(package=f"rocketride_store_{name}", client=CLIENTS[name])
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
+
+
+DEAD = """
+import sys, time
+sys.path.insert(0, {folder!r})
+from store_kit import DISTRIBUTIONS, Source
+from rocketride_core import Component, Kernel, LaneLink, PipeFile
+place = {{"host": "127.0.0.1", "port": {port}, "password": "x"}}
+configs = {{name: {{"profile": "local", "local": place}} for name in DISTRIBUTIONS}}
+stores = [Component(name, name, config, input=[LaneLink("documents", "in")]) for name, config in configs.items()]
+for turn in range(2):
+    started = time.monotonic()
+    for problem in Kernel(nodes=[Source]).check(PipeFile([Component("in", "in"), *stores]), probe=True):
+        if problem.severity == "error":
+            print(turn, problem.code, problem.component, problem.message)
+print(round(time.monotonic() - started, 1))
+"""
+
+
+@pytest.mark.slow
+def test_dead_servers_of_all_stores_are_told_at_once_in_a_new_process() -> None:
+    """Their clients import the same libraries: probes that do so at the same moment would find them half made."""
+    needed(*CLIENTS.values())
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        code = DEAD.format(folder=str(Path(__file__).parent), port=port)
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    *told, seconds = done.stdout.splitlines()
+    wanted = [f"{turn} probe-failed {name}" for turn in (0, 1) for name in DISTRIBUTIONS]
+    assert sorted(" ".join(line.split()[:3]) for line in told) == wanted
+    assert all(f"did not answer in time at 127.0.0.1:{port}: 3 s are over" in line for line in told), done.stdout
+    assert 2.9 < float(seconds) < 4.5

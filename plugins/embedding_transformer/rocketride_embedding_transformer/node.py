@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from importlib import import_module
 
 import attrs
 
@@ -55,6 +56,10 @@ class EmbeddingTransformer(EmbeddingNode[EmbeddingConfig]):
                 f"truncate_dim is {self.config.truncate_dim}, but the vectors of {self.config.model!r} "
                 f"have {self.encoder.dimension} floats"
             )
+
+    @hookimpl
+    def prepare_global(self) -> None:
+        import_module("numpy")
 
     @hookimpl
     def check_global(self) -> Iterable[Problem]:

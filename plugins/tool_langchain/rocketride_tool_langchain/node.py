@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from importlib import import_module
 
 from rocketride_core import Component, Expansion, Instance, Node, NodeSpec, Problem, RunError, Tool, hookimpl
 
@@ -35,6 +36,10 @@ class ToolLangchain(Node[ToolLangchainConfig]):
         for code, key, message, hint in faults(context.config(ToolLangchainConfig)):
             context.problem(code, message, path=key, hint=hint)
         return None
+
+    @hookimpl
+    def prepare_global(self) -> None:
+        import_module("langchain_core.tools")
 
     @hookimpl
     def check_global(self) -> Iterable[Problem]:

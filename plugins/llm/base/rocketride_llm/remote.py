@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from typing import Any, ClassVar, TypeVar
 
@@ -74,6 +74,12 @@ class ServerNode(Node[C]):
     @hookimpl
     def begin_global(self) -> None:
         self.backend = self.enter(self._connected())
+
+    @hookimpl
+    def prepare_global(self) -> None:
+        """A client that is made, and asks nothing, has imported what it needs."""
+        with suppress(LLMError), self._connected():
+            pass
 
     @hookimpl
     def check_global(self) -> Iterable[Problem]:

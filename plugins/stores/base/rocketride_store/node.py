@@ -137,6 +137,10 @@ class StoreNode(Placed[S]):
         self.keeper.accept(Patient(backend, first).collection())
 
     @hookimpl
+    def prepare_global(self) -> None:
+        self.prepare()
+
+    @hookimpl
     def check_global(self) -> Iterable[Problem]:
         try:
             found = self.inspect()
