@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import unicodedata
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -18,8 +19,6 @@ LEFT_OUT: Final = (
     100  # characters that a model may leave out between two passages, such as a heading; they join the passage before
 )
 SHOWN: Final = 60
-# What models write in place of a sign, one character for one.
-_SIGNS: Final = str.maketrans("‘’‚‛“”„‟´`‐‑‒–—−…", "''''\"\"\"\"''------.")
 
 
 class Unusable(ValueError):
@@ -79,38 +78,68 @@ def question(text: str, words: int, trouble: str = "") -> Question:
 
 
 def read(reply: Json, text: str) -> Reading:
-    """Finds the passages of a reply in the text; white space, and signs that models like to replace, need not be the same.
+    """Finds the passages of a reply in the text, by letters and digits: models replace quotes, dashes and bullets.
 
     Raises:
         Unusable: it is not of the form that was asked for, or its passages are not the text.
     """
-    whole = [at for at, character in enumerate(text) if not character.isspace()]
-    plain = "".join(text[at] for at in whole).translate(_SIGNS)
+    plain, places = _plain(text)
     starts: list[int] = []
     summaries: list[str] = []
     done = 0
     for number, (content, summary) in enumerate(_entries(reply), 1):
         if summary:
             summaries.append(summary)
-        wanted = "".join(content.split()).translate(_SIGNS)
+        wanted, _ = _plain(content)
         if not wanted:
             continue
         at = plain.find(wanted, done)
         if at < 0:
             raise Unusable(f"passage {number} is not a copy of the document's words at this place: {content.strip()[:SHOWN]!r}")
-        _refuse_left_out(text, whole, done, at)
-        starts.append(whole[at])
+        _refuse_left_out(text, places, done, at)
+        starts.append(_beginning(text, places[at - 1] + 1 if at else 0, places[at]))
         done = at + len(wanted)
-    _refuse_left_out(text, whole, done, len(whole))
-    if whole and not starts:
+    _refuse_left_out(text, places, done, len(places))
+    if places and not starts:
         raise Unusable("there is no passage in it")
     return Reading(starts, summaries)
 
 
-def _refuse_left_out(text: str, whole: Sequence[int], start: int, end: int) -> None:
+def _plain(text: str) -> tuple[str, list[int]]:
+    """Letters and digits without case, accents and forms, and where each of them is."""
+    if text.isascii():
+        places = [at for at, character in enumerate(text) if character.isalnum()]
+        return "".join([text[at] for at in places]).lower(), places
+    found = [
+        (one, at)
+        for at, character in enumerate(text)
+        for one in (character if character < "\x80" else unicodedata.normalize("NFKD", character)).casefold()
+        if one.isalnum()
+    ]
+    return "".join([one for one, _ in found]), [at for _, at in found]
+
+
+def _beginning(text: str, before: int, start: int) -> int:
+    """Where a passage begins whose first letter is at `start`: with its own signs, not with those that end the passage before.
+
+    Parameters:
+        before: behind the last letter of the passage before.
+    """
+    signs = text[before:start]
+    line = signs.rfind("\n") + 1
+    if line:
+        return before + line
+    if blank := re.search(r"\s+", signs):
+        return before + blank.end()
+    while start > before and unicodedata.category(text[start - 1]) in ("Ps", "Pi"):
+        start -= 1
+    return start
+
+
+def _refuse_left_out(text: str, places: Sequence[int], start: int, end: int) -> None:
     if end - start > LEFT_OUT:
-        lost = text[whole[start] : whole[end - 1] + 1]
-        raise Unusable(f"{end - start} characters of the document are in no passage, beginning with {lost[:SHOWN]!r}")
+        lost = text[places[start] : places[end - 1] + 1]
+        raise Unusable(f"{end - start} letters of the document are in no passage, beginning with {lost[:SHOWN]!r}")
 
 
 def _entries(reply: Json) -> list[tuple[str, str]]:

@@ -93,6 +93,19 @@ def test_other_forms_of_the_same_are_taken():
     assert passages('{"chunks": [{"content": "a\nb"}]}', "a\nb") == ["a\nb"]
 
 
+@pytest.mark.parametrize(("text", "contents", "expected"), [
+    ("- One…\n- “Two” — three.\n", ["* One...", '* "Two" - three.'], ["- One…\n", "- “Two” — three.\n"]),
+    ("# Head\n\nText.\n\n## Next\n(More.)", ["Head\nText.", "Next\nMore."], ["# Head\n\nText.\n\n", "## Next\n(More.)"]),
+    ("He said “No.” “Yes,” she said.", ["He said No.", "Yes, she said."], ["He said “No.” ", "“Yes,” she said."]),
+    ("他说。“不。”", ["他说。", "不。"], ["他说。", "“不。”"]), ("ﬁne e\u0301te\u0301 Straße", ["fine", "été STRASSE"], ["ﬁne ", "e\u0301te\u0301 Straße"]),
+    ("f(x) == {1: [2]}", ["f(x)", "{1: [2]}"], ["f(x) ", "== {1: [2]}"]), ("** !! **", ["** !! **"], ["** !! **"]),
+])  # fmt: skip
+def test_signs_may_differ_and_stay_with_their_words(text, contents, expected):
+    found = read(reply(*contents), text)
+    starts = [0, *found.starts[1:], len(text)]
+    assert [text[start:end] for start, end in itertools.pairwise(starts)] == expected
+
+
 def test_a_little_that_is_left_out_joins_the_passage_before():
     assert passages(reply("First passage, with “quotes”.", "goes on."))[0].startswith("First passage")
     text = "One. " + "x" * LEFT_OUT + " Two."
@@ -117,7 +130,7 @@ def test_what_cannot_be_used_says_why(answer, why):
 
 @pytest.mark.parametrize("text", ["x" * (LEFT_OUT + 1) + "One.", "One." + "x" * (LEFT_OUT + 1)])
 def test_much_that_is_left_out_is_refused(text):
-    with pytest.raises(Unusable, match=r"101 characters of the document are in no passage, beginning with 'xxx"):
+    with pytest.raises(Unusable, match=r"101 letters of the document are in no passage, beginning with 'xxx"):
         read(reply("One."), text)
 
 
