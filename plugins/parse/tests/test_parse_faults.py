@@ -4,6 +4,7 @@
 from pathlib import Path
 
 import pytest
+from msoffcrypto.format.ooxml import OOXMLFile
 
 from rocketride_parse.errors import Damaged, Encrypted, ParseError, Unsupported
 from rocketride_parse.formats import DOCUMENTS, FORMATS, parse
@@ -120,6 +121,15 @@ def test_encrypted_pdf(make, tmp_path):
     path = make["pdf"](tmp_path / "locked.pdf", password="spoke")
     with pytest.raises(Encrypted, match=r"^locked\.pdf: encrypted with a password"):
         list(parse(path))
+
+
+@pytest.mark.parametrize("kind", ["docx", "pptx", "xlsx"])
+def test_encrypted_office_file(kind, make, tmp_path):
+    path = make[kind](tmp_path / f"open.{kind}")
+    with path.open("rb") as content, (tmp_path / f"locked.{kind}").open("wb") as locked:
+        OOXMLFile(content).encrypt("spoke", locked)
+    with pytest.raises(Encrypted, match=rf"^locked\.{kind}: encrypted with a password; save a copy without one"):
+        list(parse(tmp_path / f"locked.{kind}"))
 
 
 def test_encrypted_docx():

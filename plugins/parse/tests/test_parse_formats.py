@@ -11,7 +11,11 @@ import openpyxl
 import pptx
 import pytest
 from docx.oxml import parse_xml
+from reportlab.lib import colors
+from reportlab.lib.styles import getSampleStyleSheet
 from reportlab.pdfgen import canvas
+from reportlab.platypus import Paragraph, SimpleDocTemplate
+from reportlab.platypus import Table as PlatypusTable
 
 from rocketride_parse.errors import Damaged
 from rocketride_parse.parts import Table, Text, markdown
@@ -96,6 +100,55 @@ def test_pdf_hyphens_at_line_ends_and_columns(read, tmp_path):
         ["Half of international time; CH-01, Anne-Marie and the x-ray remain."]
         + [f"column {column} line {number}" for column in (0, 1) for number in range(4)]
     )
+
+
+ROWS = [["Item", "Count", "Note"], ["Wheel", "12", "made of oak"], ["Axle | rod", "7", ""], ["Spoke", "144", "see below"]]
+
+
+def reportlab_table(path):
+    styles = getSampleStyleSheet()
+    table = PlatypusTable(
+        ROWS, style=[("GRID", (0, 0), (-1, -1), 0.5, colors.black), ("BACKGROUND", (0, 0), (-1, 0), colors.lightgrey)]
+    )
+    after = Paragraph("After the table, and no more.", styles["Normal"])
+    SimpleDocTemplate(str(path)).build([Paragraph("Before the table.", styles["Normal"]), table, after])
+
+
+def fpdf_table(path):
+    pdf = fpdf.FPDF()
+    pdf.set_font("Helvetica", size=11)
+    pdf.add_page()
+    pdf.multi_cell(0, 6, "Before the table.")
+    pdf.ln(8)
+    with pdf.table() as table:
+        for row in ROWS:
+            table.row(row)
+    pdf.ln(4)
+    pdf.multi_cell(0, 6, "After the table, and no more.")
+    pdf.output(str(path))
+
+
+@pytest.mark.parametrize("make", [reportlab_table, fpdf_table])
+def test_ruled_table_in_a_pdf(make, read, tmp_path):
+    make(tmp_path / "a.pdf")
+    got = read(tmp_path / "a.pdf")
+    assert got.tables == [ROWS]
+    assert got.texts == ["Before the table.", "After the table, and no more."]
+
+
+def test_frames_and_charts_in_a_pdf_are_no_tables(read, sentences, tmp_path):
+    page = canvas.Canvas(str(tmp_path / "a.pdf"))
+    page.rect(40, 650, 400, 100)
+    page.line(40, 600, 440, 600)
+    for number in range(4):
+        page.drawString(50, 730 - 15 * number, sentences[number])
+        page.line(50 + 40 * number, 300, 50 + 40 * number, 400)
+        page.line(30, 300 + 30 * number, 200, 300 + 30 * number)
+    page.drawString(20, 345, "A line of text that runs from the margin through the chart.")
+    page.save()
+    got = read(tmp_path / "a.pdf")
+    assert got.tables == []
+    got.assert_once_in_order([*sentences[:4], "A line of text that runs from the margin through the chart."])
 
 
 def test_scanned_pdf_has_facts_only(read, tmp_path):

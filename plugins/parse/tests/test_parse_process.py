@@ -153,19 +153,22 @@ def test_many_files_leave_no_process_or_descriptor(small, make, tmp_path):
     before, began = descriptors(), children()
     threads = threading.active_count()
     with Parser(MEMORY) as parser:
-        for number in range(200):
+        for number in range(400):
             path = files[number % len(files)]
             try:
                 parser.parse(path, name=path.name)
             except ParseError:
                 assert path is broken
-            if number in (50, 100, 150):
+            if number in (20, 40, 60):
                 os.kill(parser.pid, signal.SIGSTOP)
                 with pytest.raises(TimeLimit):
                     parser.parse(small, name="small.txt", seconds=0.1)
-            if number == 25:
+            if number == 70:
                 first = descriptors(parser.pid)
+            if number == 180:
+                settled = resident(parser.pid)
         assert descriptors(parser.pid) <= first + 1
+        assert resident(parser.pid) < settled + (8 << 20), "no file leaves anything in the process"
         assert len(children()) == len(began) + 1
     gc.collect()
     assert descriptors() == before
@@ -197,6 +200,12 @@ def test_files_of_the_working_directory_are_not_imported(small, tmp_path, monkey
 def descriptors(pid: int | None = None) -> int:
     folder = Path("/proc", str(pid or os.getpid()), "fd")
     return len(list(folder.iterdir())) if folder.exists() else 0
+
+
+def resident(pid: int) -> int:
+    """Bytes of memory in use."""
+    path = Path(f"/proc/{pid}/statm")
+    return int(path.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") if path.exists() else 0
 
 
 def children() -> set[str]:

@@ -9,10 +9,11 @@ from statistics import median
 from typing import Any
 
 from rocketride_parse.errors import Damaged, Encrypted, Unsupported
-from rocketride_parse.parts import Media, Part, Text, facts, tidy
+from rocketride_parse.parts import Part, Text, facts, tidy
 from rocketride_parse.source import Source, page_range
 from rocketride_parse.unpack import loose
 
+from .pdftable import Line, tables
 from .pictures import Pictures
 
 _DATE = re.compile(r"D:(\d{4})(\d\d)?(\d\d)?(\d\d)?(\d\d)?(\d\d)?(Z|[+-]\d\d'?(?:\d\d)?)?")
@@ -24,7 +25,7 @@ _NOTHING = ("anonymous", "unspecified", "untitled")
 
 
 def read(source: Source) -> Iterator[Part]:
-    """One text a page, and its pictures; a scan has no text, but pictures of its pages."""
+    """Text and ruled tables page by page, and pictures; a scan has no text, but pictures of its pages."""
     import pypdfium2
     import pypdfium2.raw as raw
 
@@ -41,22 +42,19 @@ def read(source: Source) -> Iterator[Part]:
         for number in range(len(document)):
             if not chosen(number + 1):
                 continue
-            shown: list[Media] = []
             try:
                 page = document[number]
                 words = page.get_textpage()
             except pypdfium2.PdfiumError as error:
                 raise Damaged(f"{source.name}: damaged, its page {number + 1} cannot be read ({error})") from error
             try:
-                text = tidy(_page(words))
+                parts = list(_page(page, words))
                 if "image" in source.options.lanes:
-                    shown = pictures.of(page, number + 1, bool(text.strip()))
+                    parts += pictures.of(page, number + 1, bool(parts))
             finally:
                 words.close()
                 page.close()
-            if text.strip():
-                yield Text(text)
-            yield from shown
+            yield from parts
         attached = [document.get_attachment(index) for index in range(document.count_attachments())]
         for item in attached if source.options.files else ():
             data = item.get_data()
@@ -66,18 +64,33 @@ def read(source: Source) -> Iterator[Part]:
         document.close()
 
 
-def _page(words: Any) -> str:
+def _page(page: Any, words: Any) -> Iterator[Part]:
+    """Texts and ruled tables of a page, in its order."""
     text = words.get_text_range()
     lines = text.split("\r\n")
-    if words.count_chars() == len(text):
-        tops = _tops(words, lines)
-        steps = [above - below for above, below in pairwise(tops) if above - below > 1]
-        usual = median(steps) if steps else 0.0
-        lines = [
-            line + ("\r\n" if after < 0 or after > usual * _LEADING else "")
-            for line, after in zip(lines, _after(tops), strict=True)
-        ]
-    return _HYPHEN.sub(_unhyphened, "\r\n".join(lines))
+    if words.count_chars() != len(text):
+        yield from _text([text])
+        return
+    places = _places(words, lines)
+    found = tables(page, words, places)
+    steps = [above.bottom - below.bottom for above, below in pairwise(places) if above.bottom - below.bottom > 1]
+    usual = median(steps) if steps else 0.0
+    said: list[str] = []
+    for number, (line, after) in enumerate(zip(lines, _after(places), strict=True)):
+        inside = next((one for one in found if number in one.lines), None)
+        if inside is None:
+            said.append(line + ("\r\n" if after < 0 or after > usual * _LEADING else ""))
+        elif number == min(inside.lines):
+            yield from _text(said)
+            said.clear()
+            yield inside.table
+    yield from _text(said)
+
+
+def _text(lines: list[str]) -> Iterator[Part]:
+    text = tidy(_HYPHEN.sub(_unhyphened, "\r\n".join(lines)))
+    if text.strip():
+        yield Text(text)
 
 
 def _unhyphened(match: re.Match[str]) -> str:
@@ -87,23 +100,24 @@ def _unhyphened(match: re.Match[str]) -> str:
     return before + ("" if broke else "-") + after
 
 
-def _after(tops: list[float]) -> list[float]:
+def _after(places: list[Line]) -> list[float]:
     """The way down from each line to the next; negative where it leads up, into another column."""
-    return [*(above - below for above, below in pairwise(tops)), 0.0]
+    return [*(above.bottom - below.bottom for above, below in pairwise(places)), 0.0]
 
 
-def _tops(words: Any, lines: list[str]) -> list[float]:
-    """The height of each line's base on the page, in points; a blank line has that of the line before it."""
-    tops: list[float] = []
-    place = 0
+def _places(words: Any, lines: list[str]) -> list[Line]:
+    """Where each line stands on the page; a blank one where the line before it does."""
+    places: list[Line] = []
+    index = 0
     for line in lines:
-        start = place + len(line) - len(line.lstrip())
+        start = index + len(line) - len(line.lstrip())
         if line.strip():
-            tops.append(words.get_charbox(start, loose=True)[1])
+            left, bottom, *_ = words.get_charbox(start, loose=True)
+            places.append(Line(line, left, bottom))
         else:
-            tops.append(tops[-1] if tops else 0.0)
-        place += len(line) + 2
-    return tops
+            places.append(Line("", *(places[-1][1:] if places else (0.0, 0.0))))
+        index += len(line) + 2
+    return places
 
 
 def _facts(document: Any, raw: Any, attachments: list[str]) -> Part:
