@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 MILLION = 1_000_000
+_STARTS = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"II*\0", b"MM\0*", b"BM", b"RIFF")
 
 
 def frames(stream: BinaryIO, megapixels: float) -> Iterator[Image]:
@@ -31,8 +32,11 @@ def frames(stream: BinaryIO, megapixels: float) -> Iterator[Image]:
                     )
                 yield _rgb(ImageOps.exif_transpose(frame))
     except UnidentifiedImageError:
+        stream.seek(0)
+        if stream.read(8).startswith(_STARTS):
+            raise BadImage("damaged, not an image that can be read") from None
         raise BadImage("not an image of a kind that can be read here; PNG, JPEG, TIFF, GIF, BMP and WebP can") from None
-    except Image.DecompressionBombError as error:
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning) as error:
         raise BadImage(f"more pixels than max_megapixels allows ({megapixels:g} million): {error}") from error
     except (OSError, SyntaxError, ValueError, EOFError, ArithmeticError, IndexError, TypeError) as error:
         raise BadImage(f"damaged, not an image that can be read ({error})") from error
