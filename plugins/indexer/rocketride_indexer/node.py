@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -119,7 +120,13 @@ class Indexer(Node[IndexerConfig]):
     # ---- hooks
 
     @hookimpl
+    def prepare_global(self) -> None:
+        for module in ("asking", "shared"):
+            import_module(f"{__package__}.{module}")
+
+    @hookimpl
     def begin_global(self) -> None:
+        self.prepare_global()
         self.index = self.enter(self._opened())
 
     @hookimpl
