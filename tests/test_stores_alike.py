@@ -7,6 +7,7 @@ import ast
 import importlib
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -110,6 +111,16 @@ def test_a_store_with_a_key_says_whether_it_travels_in_the_open(name: str) -> No
         hosts = ("http://box", "https://box", "http://127.0.0.1", "http://localhost", "http://[::1]")
         told = [host for host in hosts if node.in_the_open("cloud", host, 8080)]
         assert told == ["http://box"], f"{node.__name__} has a key, and in_the_open() is true of {told}"
+
+
+@pytest.mark.parametrize("name", DISTRIBUTIONS)
+def test_the_page_of_a_store_tells_how_to_start_a_server_its_settings_and_its_limits(name: str) -> None:
+    page = (STORES / name / "README.md").read_text()
+    sections = re.findall(r"(?m)^## (.+)$", page)
+    assert {"Start a server", "Configuration"} <= set(sections)
+    assert {"Good to know", "Limits"} & set(sections)
+    assert "```\n" in page.partition("## Start a server")[2].partition("\n## ")[0]
+    assert "| tools | `search`, `upsert`, `delete` |" in page
 
 
 @pytest.mark.parametrize("name", DISTRIBUTIONS)

@@ -128,6 +128,7 @@ class StoreNode(Placed[S]):
         rule = self.name_rule(self.config.collection)
         if rule:
             raise ValueError(f"the collection's name is not one that {self.spec.title} takes: it takes {rule}")
+        self.prepare()
         patience = self.patience()
         first = attrs.evolve(patience, kinds=FIRST)
         backend = self.enter(closing(first.do(self.explain, self.connected)))

@@ -106,9 +106,21 @@ class Placed(Node[S]):
             raise ValueError(f'{self.id} has no {key}; write "{key}" in its config{hint}')
 
     def prepare(self) -> None:
-        """Import the client. It may take seconds, which are not the server's fault: a probe does it before it looks at the clock."""
-        if self.library:
+        """Import the client. It may take seconds, which are not the server's fault: a probe does it before it looks at the clock.
+
+        Raises:
+            StoreError: it is not installed, and what to type.
+        """
+        if not self.library:
+            return
+        package = self.library.partition(".")[0]
+        try:
             import_module(self.library)
+        except ModuleNotFoundError as error:
+            if (error.name or "").startswith(package):
+                raise  # a mistake of the store's own
+            told = f"{self.spec.title} needs the module {error.name}, which is not installed; pip install {package.replace('_', '-')}"
+            raise StoreError("invalid", sentence=told) from error
 
     @property
     def _embedded(self) -> bool:

@@ -15,7 +15,7 @@ from typing import Any
 import attrs
 import pytest
 
-from rocketride_core import Document
+from rocketride_core import DOCUMENTS, Component, Document, Kernel, LaneLink, Node, NodeSpec, PipeFile, RunError
 from rocketride_store import (
     Address,
     Capabilities,
@@ -24,7 +24,10 @@ from rocketride_store import (
     InMemory,
     Patience,
     Patient,
+    StoreConfig,
     StoreError,
+    StoreNode,
+    VectorStore,
     Where,
     compared,
     page_of,
@@ -258,3 +261,57 @@ def run(work: Callable[[], object]) -> None:
     thread = threading.Thread(target=work)
     thread.start()
     thread.join()
+
+
+# ---- clients
+
+
+class Bare(StoreNode[StoreConfig]):
+    library = "rocketride_store_bare.backend"
+    spec = NodeSpec("bare", title="Bare", description="-")
+
+    def connect(self) -> VectorStore:
+        import rocketride_store_bare.backend as module  # type: ignore[import-not-found]
+
+        store: VectorStore = module.connected()
+        return store
+
+
+def bare(folder: Path, monkeypatch: pytest.MonkeyPatch, code: str) -> Any:
+    """A pipeline over a store whose package `rocketride_store_bare` has this module `backend`."""
+    package = folder / "rocketride_store_bare"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "backend.py").write_text(code)
+    monkeypatch.syspath_prepend(folder)
+    for name in ("rocketride_store_bare", "rocketride_store_bare.backend"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    pipe = PipeFile([Component("in", "in"), Component("store", "bare", {}, input=[LaneLink("documents", "in")])])
+    return Kernel(nodes=[Source, Bare]), pipe
+
+
+class Source(Node[None]):
+    spec = NodeSpec("in", title="In", categories=["source"], emits=[DOCUMENTS])
+
+
+def test_a_client_that_is_not_installed_says_what_to_type(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel, pipe = bare(tmp_path, monkeypatch, "import no_such_client\n")
+    said = "Bare needs the module no_such_client, which is not installed; pip install rocketride-store-bare"
+    with pytest.raises(RunError, match=said), kernel.load(pipe):
+        pass
+    [problem] = [one for one in kernel.check(pipe, probe=True) if one.code == "probe-failed"]
+    assert said in problem.message
+
+
+def test_a_client_that_raises_when_it_connects_is_explained(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    code = """
+from rocketride_store import StoreError
+class Refused(Exception): pass
+def explain(error): return StoreError("authentication", "no") if isinstance(error, Refused) else None
+def connected(): raise Refused("key")
+"""
+    kernel, pipe = bare(tmp_path, monkeypatch, code)
+    with pytest.raises(RunError, match="Bare refused the key or password of the config: no"), kernel.load(pipe):
+        pass
+    [problem] = [one for one in kernel.check(pipe, probe=True) if one.code == "probe-failed"]
+    assert "Bare refused the key or password of the config: no" in problem.message
