@@ -12,7 +12,7 @@ from typing import BinaryIO, cast
 from .errors import Damaged, Encrypted, Unsupported
 from .media import media_type
 from .source import Source
-from .unpack import BROKEN, OPENERS, decompressed
+from .unpack import BROKEN, OLE, OPENERS, decompressed
 
 MIME_TYPES = {
     "text/markdown": "md",
@@ -26,6 +26,7 @@ MIME_TYPES = {
     "text/xml": "xml",
     "application/xml": "xml",
     "message/rfc822": "eml",
+    "application/vnd.ms-outlook": "msg",
     "application/pdf": "pdf",
     "application/vnd.openxmlformats-officedocument.wordprocessingml.document": "docx",
     "application/vnd.openxmlformats-officedocument.presentationml.presentation": "pptx",
@@ -34,13 +35,13 @@ MIME_TYPES = {
 }
 SUFFIXES = {
     "md": "md", "markdown": "md", "html": "html", "htm": "html", "xhtml": "html", "csv": "csv", "tsv": "csv", "json": "json",
-    "jsonl": "json", "ndjson": "json", "xml": "xml", "eml": "eml", "pdf": "pdf", "docx": "docx", "docm": "docx", "pptx": "pptx",
+    "jsonl": "json", "ndjson": "json", "xml": "xml", "eml": "eml", "msg": "msg", "pdf": "pdf", "docx": "docx", "docm": "docx", "pptx": "pptx",
     "pptm": "pptx", "xlsx": "xlsx", "xlsm": "xlsx", "tar": "tar", "txt": "txt", "text": "txt", "log": "txt",
 }  # fmt: skip
 TITLES = {
     "pdf": "a PDF", "docx": "a Word document", "pptx": "a PowerPoint presentation", "xlsx": "an Excel workbook",
     "zip": "a ZIP archive", "tar": "a tar archive", "gz": "a compressed file", "image": "an image", "audio": "a recording",
-    "video": "a film", "json": "JSON", "xml": "XML", "html": "HTML", "csv": "CSV", "eml": "a mail", "md": "Markdown", "txt": "text",
+    "video": "a film", "json": "JSON", "xml": "XML", "html": "HTML", "csv": "CSV", "eml": "a mail", "msg": "an Outlook mail", "md": "Markdown", "txt": "text",
 }  # fmt: skip
 _OOXML = (
     (re.compile(r"(wordprocessingml|ms-word)[\w.]*\.main\+xml"), "docx"),
@@ -51,7 +52,6 @@ _FOREIGN = (
     (b"RIFF", "a RIFF media file"), (b"7z\xbc\xaf\x27\x1c", "a 7-Zip archive"), (b"Rar!\x1a\x07", "a RAR archive"), (b"\x7fELF", "a program"),
     (b"MZ\x90\0", "a program"), (b"{\\rtf", "an RTF document"), (b"SQLite format 3\0", "an SQLite database"),
 )  # fmt: skip
-_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _HTML = re.compile(r"\s*(<\?xml[^>]*>\s*)?(<!--.*?-->\s*)*<(!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL)
 _HEADER = re.compile(r"([!-9;-~]+):")
 _MAIL_SURE = {"received", "message-id", "mime-version", "return-path", "delivered-to", "x-mailer", "date"}
@@ -67,9 +67,11 @@ def kind_of(source: Source) -> str:
         return "pdf"
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return _zipped(source)
-    if head.startswith(_OLE):
+    if head.startswith(OLE):
         if "EncryptedPackage".encode("utf-16-le") in source.data:
             raise Encrypted(f"{source.name}: encrypted with a password; save a copy without one")
+        if "__properties_version1.0".encode("utf-16-le") in source.data:
+            return "msg"
         raise Unsupported(f"{source.name}: an old binary Office file ; save it as .docx, .xlsx or .pptx")
     mime_type, _ = media_type(head)
     if mime_type:

@@ -18,6 +18,8 @@ from .media import media_type
 from .parts import File, clean, one_line
 from .source import Source
 
+OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
+MAILS = ("eml", "msg")
 ARCHIVES = ("zip", "tar", "gz")
 OPENERS: dict[bytes, Any] = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\0": lzma.open}
 BROKEN = (zipfile.BadZipFile, tarfile.TarError, lzma.LZMAError, OSError, EOFError, ValueError, NotImplementedError)
@@ -152,7 +154,7 @@ def inside(source: Source, budget: Budget, depth: int) -> Iterator[File]:
             return
     elif kind not in ("image", "audio", "video", "blank") or kind in source.options.lanes:
         yield File(source.name, media_type(source.head)[0], source.path)
-        if kind == "eml":
+        if kind in MAILS:
             budget.deep(depth)
             for name, content in attachments(source):
                 yield from loose(name, content, source, budget, depth + 1)

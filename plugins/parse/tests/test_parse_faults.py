@@ -113,7 +113,7 @@ def test_damaged_others(name, content, says, tmp_path):
 
 
 def test_every_format_has_a_damaged_file_here():
-    tested = {"docx", "pptx", "xlsx", "pdf", "json", "xml", "html", "csv", "md", "txt", "eml"}
+    tested = {"msg", "docx", "pptx", "xlsx", "pdf", "json", "xml", "html", "csv", "md", "txt", "eml"}
     assert tested == DOCUMENTS, "the archives are in test_parse_inside.py"
 
 

@@ -15,7 +15,7 @@ from rocketride_parse.sniff import TITLES, kind_of
 from rocketride_parse.source import DEFAULTS, Options, Source
 
 FORMATS = {
-    "txt": "plain", "md": "markdown", "html": "html", "csv": "delimited", "json": "structured", "xml": "markup", "eml": "mail",
+    "txt": "plain", "md": "markdown", "html": "html", "csv": "delimited", "json": "structured", "xml": "markup", "eml": "mail", "msg": "mail",
     "pdf": "pdf", "docx": "docx", "pptx": "pptx", "xlsx": "xlsx", "zip": "archive", "tar": "archive", "gz": "archive",
     "image": "media", "audio": "media", "video": "media",
 }  # fmt: skip

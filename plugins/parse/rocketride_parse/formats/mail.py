@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Mail (RFC 5322, MIME): the headers a reader sees, and the body once, plain text before HTML; attachments on request."""
+"""Mail (RFC 5322, MIME, and Outlook's files): the headers a reader sees, and the body once, plain text before HTML; attachments on request."""
 
 import email
 import email.policy
@@ -14,9 +14,10 @@ from rocketride_parse.errors import Damaged
 from rocketride_parse.media import media
 from rocketride_parse.parts import Flow, Media, Meta, Part, Table, Text, facts
 from rocketride_parse.source import Source
-from rocketride_parse.unpack import loose
+from rocketride_parse.unpack import OLE, loose
 
 from .html import read_text
+from .outlook import as_mail
 
 _SHOWN = ("Subject", "From", "To", "Cc", "Date")
 
@@ -71,6 +72,8 @@ def attachments(source: Source) -> Iterator[tuple[str, bytes]]:
 
 
 def _message(source: Source) -> EmailMessage:
+    if source.head.startswith(OLE):
+        return as_mail(source)
     return email.message_from_bytes(source.data.lstrip(b"\r\n"), policy=email.policy.default)
 
 
