@@ -56,6 +56,7 @@ def test_each_store_has_two_rows_that_look_at_the_same_pairs(monkeypatch: pytest
     monkeypatch.setattr(pairs, "_sample", sample)
     assert (pairs.take("cpu"), pairs.take("wall"), pairs.all("grown")) == (1.5, 4.0, 1.25)
     assert run == ["hand", "pipeline"]
+    assert pairs.take("more") == 0.1 * 1e9
     assert (pairs.take("wall"), pairs.take("cpu")) == (4.0, 1.5)
     assert run == ["hand", "pipeline", "pipeline", "hand"]
 

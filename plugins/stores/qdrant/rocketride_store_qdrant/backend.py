@@ -26,7 +26,7 @@ from rocketride_store import (
 
 from .folder import FolderClient
 from .opening import explain, in_memory, server
-from .points import CONTROL, FIELDS, FOLDER_INDEXES, INDEXES, control, document, filtered, point, whole
+from .points import CONTROL, FIELDS, FOLDER_INDEXES, INDEXES, control, document, filtered, point, struct, whole
 
 __all__ = ["OLDEST", "FolderClient", "QdrantStore", "explain", "in_memory", "server"]
 
@@ -66,6 +66,7 @@ class QdrantStore(VectorStore):
     ) -> None:
         self._client, self._name, self._kind = client, name, kind
         self._exact, self._whole_words = exact or kind == "memory", whole_words
+        self._make = client.point if kind == "folder" else struct
         self._metric = ""
 
     @property
@@ -112,8 +113,7 @@ class QdrantStore(VectorStore):
         return self._known()
 
     def upsert(self, documents: Sequence[Document], /) -> None:
-        vector = memoryview if self._kind == "folder" else memoryview.tolist
-        points = [point(one, vector=vector) for one in documents]
+        points = [point(one, self._make) for one in documents]
         self._confirmed(self._client.upsert(self._name, points=points, wait=True))
 
     def search(self, vector: memoryview, where: Where, limit: int, /, *, least: float = 0.0) -> Sequence[Document]:
@@ -200,7 +200,7 @@ class QdrantStore(VectorStore):
         for key, schema in indexes.items():
             self._confirmed(self._client.create_payload_index(self._name, field_name=key, field_schema=schema, wait=True))
         # Last, so that a collection with its record is complete.
-        self._confirmed(self._client.upsert(self._name, points=[control(wanted.dimension, wanted.model)], wait=True))
+        self._confirmed(self._client.upsert(self._name, points=[control(wanted.dimension, wanted.model, self._make)], wait=True))
 
     def _shape(self, info: Any) -> tuple[int, str]:
         vectors = info.config.params.vectors

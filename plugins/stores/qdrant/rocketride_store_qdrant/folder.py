@@ -49,12 +49,16 @@ class FolderClient:
     Parameters:
         folder: made at the first write.
 
+    Attributes:
+        point: makes one of its id, vector and payload.
+
     Raises:
         StoreError: its engine is not installed.
     """
 
     def __init__(self, folder: Path) -> None:
         self._edge = engine("qdrant_edge", "Qdrant", "qdrant-edge-py", "rocketride-store-qdrant")
+        self.point: Any = self._edge.Point
         self._folder = folder.absolute()
         self._mine: dict[str, _Open] = {}
 
@@ -89,9 +93,8 @@ class FolderClient:
         kind = getattr(self._edge.PayloadSchemaType, field_schema.name.capitalize())
         return self._update(name, self._edge.UpdateOperation.create_field_index(field_name, kind))
 
-    def upsert(self, name: str, *, points: Sequence[models.PointStruct], wait: bool) -> Any:
-        made = [self._edge.Point(point.id, point.vector, point.payload) for point in points]
-        return self._update(name, self._edge.UpdateOperation.upsert_points(made))
+    def upsert(self, name: str, *, points: Sequence[Any], wait: bool) -> Any:
+        return self._update(name, self._edge.UpdateOperation.upsert_points(points))
 
     def delete(self, name: str, *, points_selector: models.PointIdsList, wait: bool) -> Any:
         return self._update(name, self._edge.UpdateOperation.delete_points(points_selector.points))
