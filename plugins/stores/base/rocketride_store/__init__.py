@@ -12,7 +12,7 @@ from .errors import StoreError, by_status, transport
 from .filters import Condition, Request, Where
 from .memory import InMemory, similarities
 from .node import StoreNode
-from .patience import Patience, within
+from .patience import Patience, http_limits, within
 from .patient import Patient
 from .places import MEMORY, Address, Folders, engine, in_use
 from .probing import Findings
@@ -49,6 +49,7 @@ __all__ = [
     "engine",
     "flat",
     "from_flat",
+    "http_limits",
     "in_use",
     "page_of",
     "paged",

@@ -15,7 +15,7 @@ from rocketride_core import Instance
 
 from .errors import StoreError
 
-__all__ = ["Patience", "within"]
+__all__ = ["Patience", "http_limits", "within"]
 
 R = TypeVar("R")
 LONGEST_WAIT = 30.0  # seconds between two attempts, where the server does not ask for more
@@ -26,6 +26,15 @@ _until: ContextVar[float] = ContextVar("until", default=inf)
 def within(seconds: float) -> float:
     """The time limit of one request of a client, in seconds: this one, or what its call and its entry have left, if that is less."""
     return max(0.001, min(seconds, _until.get() - time.monotonic()))
+
+
+def http_limits(seconds: float) -> dict[str, list[Callable[[Any], None]]]:
+    """The `event_hooks` of an httpx client whose requests each have the time limit `within(seconds)`."""
+
+    def limit(request: Any) -> None:
+        request.extensions["timeout"] = dict.fromkeys(("connect", "read", "write", "pool"), within(seconds))
+
+    return {"request": [limit]}
 
 
 @attrs.frozen(kw_only=True)

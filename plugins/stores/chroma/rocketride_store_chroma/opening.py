@@ -8,8 +8,8 @@ limits, the environment's proxies, and connections that never close.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from chromadb.api import ServerAPI
 from chromadb.config import Settings, System
 from chromadb.errors import ChromaError
 
-from rocketride_store import Address, Folders, StoreError, by_status, transport, within
+from rocketride_store import Address, Folders, StoreError, by_status, http_limits, transport
 from rocketride_store.errors import Kind
 
 __all__ = ["OLDEST", "Client", "embedded", "explain", "in_memory", "server"]
@@ -70,12 +70,8 @@ def embedded(folder: Path) -> Client:
     Raises:
         StoreError: another process has it open, or what is in it is no database of Chroma.
     """
-    try:
+    with _told("invalid"):
         shared = _folders.take(folder, lambda place: _local(is_persistent=True, persist_directory=str(place)), Client.close)
-    except StoreError:
-        raise
-    except Exception as error:
-        raise explain(error) or StoreError("invalid", str(error)) from error
     closing = ExitStack()
     closing.callback(_folders.give, folder)
     return attrs.evolve(shared, closing=closing)
@@ -106,13 +102,10 @@ def server(
         chroma_server_ssl_enabled=where.secure,
     )
 
-    def limit(request: httpx.Request) -> None:
-        request.extensions["timeout"] = httpx.Timeout(within(timeout)).as_dict()
-
     with ExitStack() as closing:
-        hooks: Any = {"request": [limit]}
-        session = closing.enter_context(httpx.Client(headers=headers, trust_env=False, verify=where.secure, event_hooks=hooks))
-        try:
+        limits: Any = http_limits(timeout)
+        session = closing.enter_context(httpx.Client(headers=headers, trust_env=False, verify=where.secure, event_hooks=limits))
+        with _told("bad-reply"):
             # The client cannot say that a server is too old.
             _greet(session, where.url)
             system = System(settings)
@@ -122,10 +115,6 @@ def server(
             api._session = session
             system.start()
             api.get_database(database, tenant)
-        except StoreError:
-            raise
-        except Exception as error:
-            raise explain(error) or StoreError("bad-reply", str(error)) from error
         return Client(api=api, closing=closing.pop_all(), tenant=tenant, database=database)
 
 
@@ -157,6 +146,17 @@ def _local(**options: Any) -> Client:
     system.start()
     closing.callback(system.stop)
     return Client(api=api, closing=closing, writing=threading.Lock())
+
+
+@contextmanager
+def _told(kind: Kind) -> Iterator[None]:
+    """At the opening chromadb raises all sorts of things."""
+    try:
+        yield
+    except StoreError:
+        raise
+    except Exception as error:
+        raise explain(error) or StoreError(kind, str(error)) from error
 
 
 def _greet(session: httpx.Client, url: str) -> None:

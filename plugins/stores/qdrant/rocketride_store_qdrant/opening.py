@@ -14,7 +14,7 @@ from qdrant_client import QdrantClient
 from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
 from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
-from rocketride_store import Address, StoreError, by_status, transport, within
+from rocketride_store import Address, StoreError, by_status, http_limits, transport
 
 __all__ = ["explain", "in_memory", "server"]
 
@@ -28,10 +28,6 @@ def server(where: Address, key: str, *, grpc_port: int | None = None, timeout: i
         grpc_port: asks by gRPC on this port; None asks by REST.
         timeout: of a request, in seconds.
     """
-
-    def limit(request: httpx.Request) -> None:
-        request.extensions["timeout"] = httpx.Timeout(within(timeout)).as_dict()
-
     return QdrantClient(
         host=where.host,
         port=where.port,
@@ -40,7 +36,7 @@ def server(where: Address, key: str, *, grpc_port: int | None = None, timeout: i
         prefer_grpc=grpc_port is not None,
         grpc_port=grpc_port or 6334,
         timeout=timeout,
-        event_hooks={"request": [limit]},
+        event_hooks=http_limits(timeout),
         # As a header of our own: as `api_key` it would switch encryption on, and warn where the config says otherwise.
         headers={"api-key": key} if key else None,
         # Asked by the node itself, which refuses what cannot work; the client only warns, from a thread.
