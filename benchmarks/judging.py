@@ -12,7 +12,7 @@ import attrs
 
 from .measuring import Case, Options, Unmeasured, plain_loop, timed
 
-__all__ = ["CORE", "LOOP", "REFERENCE", "Figure", "Outcome", "Row", "beyond", "measure", "over", "raw", "scaled"]
+__all__ = ["CORE", "LOOP", "REFERENCE", "Figure", "Outcome", "Row", "best", "beyond", "measure", "over", "raw", "scaled", "speed"]
 
 CORE = "core"  # the case that is judged
 LOOP = "loop"  # the case every row has: the yardstick, in ns per function call
@@ -25,6 +25,16 @@ Figure = Callable[[Samples, str], float]
 def over(base: str) -> Figure:
     """How many times as much as another case."""
     return lambda samples, name: median(mine / its for mine, its in zip(samples[name], samples[base], strict=True))
+
+
+def speed(base: str) -> Figure:
+    """How many times as fast as another case."""
+    return lambda samples, name: median(its / mine for mine, its in zip(samples[name], samples[base], strict=True))
+
+
+def best(base: str) -> Figure:
+    """How many times as fast as another case, the best round of each: for wall time, to which other programs only add."""
+    return lambda samples, name: min(samples[base]) / min(samples[name])
 
 
 def scaled(unit: float = 1) -> Figure:

@@ -15,7 +15,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 sys.path.append(str(ROOT))
 
-from benchmarks.judging import CORE, LOOP, REFERENCE, Outcome, Row, beyond, measure, over, raw, scaled  # noqa: E402
+from benchmarks.judging import CORE, LOOP, REFERENCE, Outcome, Row, best, beyond, measure, over, raw, scaled, speed  # noqa: E402
 from benchmarks.measuring import Case, Options, Unmeasured, child, timed  # noqa: E402
 from benchmarks.rows import every  # noqa: E402
 
@@ -33,6 +33,11 @@ def outcome(figure: float | None, *, budget: float | None = 10, stretch: float |
 
 def test_ratios_are_taken_round_by_round() -> None:
     assert over("_base")(SAMPLES, CORE) == 3.0  # of 2, 3 and 4; the ratio of the medians would be 2
+
+
+def test_speeds_are_the_other_way_round() -> None:
+    assert speed("_base")(SAMPLES, CORE) == 1 / 3
+    assert best("_base")(SAMPLES, CORE) == 20 / 80
 
 
 def test_times_are_scaled_by_the_loop_of_their_round() -> None:

@@ -2,7 +2,8 @@
 """Other libraries doing the jobs that the rows measure, each where it is installed (`make peers`).
 
 Every module here is one library. It has `NAME`, `NEEDS` (a distribution, "" for the standard library), and what it can do of: `chain()`, `single()`,
-`diamond()`, `tool()`, `subgraph()`, which give a function that does the job n times, and `PROGRAM`, the source of a program with its first result.
+`diamond()`, `tool()`, `subgraph()`, which give a function that does the job n times, `splitter(size)`, which gives one that cuts a text into
+chunks of so many characters, and `PROGRAM`, the source of a program with its first result.
 
 The jobs: `chain` sends a value through 50 steps that pass it on, `single` through one, `diamond` through two branches and a join,
 `tool` calls a tool of two numbers as an agent's graph would, `subgraph` a graph of one node from inside another.
@@ -18,10 +19,10 @@ import logging
 import os
 import pkgutil
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from types import ModuleType
 
-__all__ = ["LENGTH", "bodies", "programs", "versions"]
+__all__ = ["LENGTH", "bodies", "programs", "splitters", "versions"]
 
 LENGTH = 50
 
@@ -42,6 +43,13 @@ def programs() -> Iterator[tuple[str, str]]:
     for module in _installed():
         if hasattr(module, "PROGRAM"):
             yield module.NAME, module.PROGRAM
+
+
+def splitters(size: int) -> Iterator[tuple[str, Callable[[str], Sequence[object]]]]:
+    """What cuts a text into chunks of at most that many characters, by name of the library."""
+    for module in _installed():
+        if hasattr(module, "splitter"):
+            yield module.NAME, module.splitter(size)
 
 
 @functools.cache

@@ -11,7 +11,7 @@ from ..judging import Row
 __all__ = ["every"]
 
 # The order of the table; what is not named comes after.
-FIRST = ("delivery", "objects", "tools", "start", "checking", "memory", "tracing")
+FIRST = ("delivery", "objects", "tools", "start", "checking", "memory", "tracing", "splitting")
 
 
 def every() -> list[Row]:
