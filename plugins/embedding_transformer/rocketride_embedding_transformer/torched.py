@@ -52,4 +52,4 @@ class TorchEncoder:
 
 def _is_of_device(error: Exception) -> bool:
     text = str(error).lower()
-    return isinstance(error, RuntimeError | AssertionError) and any(word in text for word in ("device", "cuda", "mps"))
+    return isinstance(error, RuntimeError | AssertionError) and any(word in text for word in ("device", "driver", "cuda", "mps"))
