@@ -32,7 +32,7 @@ from .errors import NoEngine, OcrError
 from .images import frames
 from .languages import FAMILIES
 from .layout import blocks, markdown
-from .ruled import grids, with_tables, without_rules
+from .ruled import tables_of, with_tables, without_rules
 from .words import Engine
 
 _TITLES = {
@@ -144,15 +144,13 @@ class Ocr(Node[OcrConfig]):
 
     def _read(self, instance: Instance, name: str, blob: Blob) -> Iterator[str | tuple[tuple[str, ...], ...]]:
         """What all frames of an image say. Nothing is given out of an image that fails half-way."""
-        import numpy as np
-
         config, found = self.config, list[str | tuple[tuple[str, ...], ...]]()
         try:
             with blob.open() as stream:
                 for frame in frames(stream, config.max_megapixels):
                     left = instance.remaining
                     seconds = config.max_seconds if left is None else max(min(config.max_seconds, left), 0.1)
-                    tables = grids(np.asarray(frame.convert("L"))) if config.table_engine != "none" else []
+                    tables = tables_of(frame) if config.table_engine != "none" else []
                     wiped = without_rules(frame, tables)
                     words = self.engine.read(wiped, seconds=seconds, on_cancel=instance.on_cancel)
                     if instance.cancelled:

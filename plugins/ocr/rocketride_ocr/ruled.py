@@ -14,6 +14,10 @@ if TYPE_CHECKING:
 
 _NEAR = 6
 _THICKEST = 12
+_GAP = 2
+# A photo or a drawing has more, and no table.
+_MOST_RUNS, _MOST_CROSSINGS = 100_000, 100_000
+_SIDE = 3000
 _SHORTEST = {"across": 60, "down": 18}
 
 
@@ -99,6 +103,17 @@ def _text(words: list[Word]) -> str:
     return " ".join(word.text for word in ordered)
 
 
+def tables_of(image: Image) -> list[Grid]:
+    """The ruled tables of an image, looked for in one of at most 3,000 pixels a side."""
+    import numpy as np
+
+    grey = image.convert("L")
+    grey.thumbnail((_SIDE, _SIDE))
+    scale = image.width / grey.width
+    found = grids(np.asarray(grey))
+    return [Grid([x * scale for x in grid.across], [y * scale for y in grid.down]) for grid in found] if scale > 1 else found
+
+
 def grids(pixels: Any) -> list[Grid]:
     """The ruled tables of a page, from its top: rows and columns that lines part.
 
@@ -106,10 +121,13 @@ def grids(pixels: Any) -> list[Grid]:
     """
     dark = pixels < _threshold(pixels)
     across, down = _rules(dark, _SHORTEST["across"]), _rules(dark.T, _SHORTEST["down"])
+    if len(across) * len(down) > _MOST_CROSSINGS:
+        return []
     owner = list(range(len(across) + len(down)))
 
     def root(one: int) -> int:
         while owner[one] != one:
+            owner[one] = owner[owner[one]]
             one = owner[one]
         return one
 
@@ -120,10 +138,12 @@ def grids(pixels: Any) -> list[Grid]:
                 and upright.start - _NEAR <= level.at <= upright.end + _NEAR
             ):
                 owner[root(i)] = root(j)
+    groups: dict[int, tuple[list[float], list[float]]] = {}
+    for one, rule in enumerate([*across, *down]):
+        groups.setdefault(root(one), ([], []))[one < len(across)].append(rule.at)
     found = []
-    for group in {root(one) for one in range(len(owner))}:
-        ys = _levels([rule.at for i, rule in enumerate(across) if root(i) == group])
-        xs = _levels([rule.at for j, rule in enumerate(down, len(across)) if root(j) == group])
+    for places in groups.values():
+        xs, ys = map(_levels, places)
         if len(ys) > 1 and len(xs) > 1 and (len(ys) > 2 or len(xs) > 2):
             found.append(Grid(xs, ys))
     return sorted(found, key=lambda grid: (grid.down[0], grid.across[0]))
@@ -153,19 +173,26 @@ def _rules(dark: Any, shortest: int) -> list[Rule]:
     starts, ends = edges[0::2], edges[1::2]
     long = ends - starts >= shortest
     starts, ends = starts[long], ends[long]
-    groups: list[list[int]] = []  # [first row, last row, start, end]
+    if len(starts) > _MOST_RUNS:
+        return []
+    # Each [first row, last row, start, end]; those that a run of the next rows may still join are `open`.
+    done: list[list[int]] = []
+    open_: list[list[int]] = []
+    reached = -1
     for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
         row, left = divmod(start, width + 2)
         right = end - row * (width + 2)
-        for group in reversed(groups):
-            if row - group[1] > 2 and row - group[0] > _THICKEST * 2:
-                continue
-            if row - group[1] <= 2 and left <= group[3] + _NEAR and right >= group[2] - _NEAR:
+        if row != reached:
+            reached = row
+            done += [group for group in open_ if row - group[1] > _GAP]
+            open_ = [group for group in open_ if row - group[1] <= _GAP]
+        for group in open_:
+            if left <= group[3] + _NEAR and right >= group[2] - _NEAR:
                 group[1], group[2], group[3] = row, min(group[2], left), max(group[3], right)
                 break
         else:
-            groups.append([row, row, left, right])
-    return [Rule((first + last) / 2, start, end) for first, last, start, end in groups if last - first <= _THICKEST]
+            open_.append([row, row, left, right])
+    return [Rule((first + last) / 2, start, end) for first, last, start, end in (*done, *open_) if last - first <= _THICKEST]
 
 
 def _levels(places: list[float]) -> list[float]:

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
 """Words to paragraphs, ruled lines to tables, Tesseract's table to words; no engine is needed."""
 
+import time
+
 import numpy as np
 import pytest
 from PIL import Image, ImageDraw
 
 from rocketride_ocr.layout import blocks, markdown
-from rocketride_ocr.ruled import grids, with_tables
+from rocketride_ocr.ruled import grids, tables_of, with_tables
 from rocketride_ocr.tesseract import words_of
 from rocketride_ocr.words import Word
 
@@ -63,6 +65,20 @@ def test_frames_underlines_photos_and_blank_pages_are_no_tables():
     assert grids(np.full((300, 300), 255, np.uint8)) == []
     noise = np.random.default_rng(7).integers(0, 255, (400, 400), dtype=np.uint8)
     assert grids(noise) == []
+
+
+def test_drawings_and_large_pages_do_not_take_long():
+    began = time.monotonic()
+    stripes = np.full((2500, 2500), 255, np.uint8)
+    random = np.random.default_rng(7)
+    for row in range(0, 2500, 2):
+        for start in random.integers(0, 2400, 20):
+            stripes[row, start : start + 80] = 0
+    assert grids(stripes) == []
+    assert time.monotonic() - began < 5
+    [grid] = tables_of(page((50, 200, 3, 2)).resize((4000, 3200)))
+    assert grid.across == pytest.approx([200, 1000, 1800], abs=16)
+    assert grid.down == pytest.approx([800, 1000, 1200, 1400], abs=16)
 
 
 def test_words_in_cells_come_once_in_their_place():
