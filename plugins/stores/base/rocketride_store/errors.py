@@ -145,7 +145,9 @@ def _transport(error: BaseException) -> StoreError | None:
         name = getattr(code(), "name", "")
         details = getattr(error, "details", None)
         said = str(details() if callable(details) else details or name)
-        kind = "too-large" if "larger than max" in said else _GRPC.get(name, "unavailable")
+        kind = _GRPC.get(name, "unavailable")
+        # grpc's own words of a limit of ours, and of a server that speaks HTTP and no gRPC.
+        kind = "too-large" if "larger than max" in said else "bad-reply" if kind == "version" and "http2 header" in said else kind
         # As by_status: some servers repeat the key that they refuse.
         return StoreError(kind, "" if kind == "authentication" else said)
     status = getattr(getattr(error, "response", None), "status_code", None)

@@ -40,7 +40,7 @@ from .keeper import Keeper, other_metric
 from .patience import Patience
 from .patient import Patient
 from .placed import Placed
-from .probing import Findings, checked_version, probe, unmade
+from .probing import Findings, introduced, probe, unmade
 from .results import with_documents
 from .tools import Deleted, Searched, SearchFilter, ToolDocument, Upserted, delete, search, upsert
 from .wiring import bad_name, open_key, tile, with_embedding
@@ -132,7 +132,7 @@ class StoreNode(Placed[S]):
         patience = self.patience()
         first = attrs.evolve(patience, kinds=FIRST)
         backend = self.enter(closing(first.do(self.explain, self.connected)))
-        first.do(backend.explain, lambda: checked_version(backend, backend.about()))
+        introduced(backend, first)
         self.backend = Patient(backend, patience)
         self.keeper = Keeper(self.backend, self.config.collection, self.config.similarity, patience.placed)
         self.keeper.accept(Patient(backend, first).collection())

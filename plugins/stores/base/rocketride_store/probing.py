@@ -15,7 +15,7 @@ from .backend import Collection, Server, VectorStore
 from .errors import StoreError, transport
 from .patience import Patience
 
-__all__ = ["SECONDS", "Findings", "checked_version", "probe", "unmade"]
+__all__ = ["SECONDS", "Findings", "checked_version", "introduced", "probe", "unmade"]
 
 SECONDS = 3.0
 
@@ -43,6 +43,25 @@ def checked_version(backend: VectorStore, server: Server) -> None:
     if least and server.version and _numbers(server.version) < _numbers(least):
         found = f"{server.product or 'The server'} {server.version}"
         raise StoreError("version", sentence=f"{found} is too old: {least} or newer is needed; update the server")
+
+
+def introduced(backend: VectorStore, patience: Patience) -> Server:
+    """Who answers, where it is a server of this kind, and new enough.
+
+    Raises:
+        StoreError: it is not.
+    """
+
+    def explain(error: Exception) -> StoreError | None:
+        told = backend.explain(error)
+        if told is not None and (told.kind, told.status) == ("not-found", 404):
+            # It was asked for nothing that could be missing.
+            return StoreError("bad-reply", told.detail, status=404)
+        return told
+
+    server = patience.do(explain, backend.about)
+    patience.do(explain, lambda: checked_version(backend, server))
+    return server
 
 
 def _numbers(version: str) -> list[int]:
@@ -92,7 +111,8 @@ def probe(
         try:
             backend = once.do(explain, connect)
             try:
-                outcome.append(once.do(backend.explain, lambda: _look(backend)))
+                server = introduced(backend, once)
+                outcome.append(Findings(server, once.do(backend.explain, backend.collection)))
             finally:
                 backend.close()
         except BaseException as error:  # noqa: BLE001 - raised below, on the caller's thread
@@ -106,9 +126,3 @@ def probe(
     if isinstance(outcome[0], BaseException):
         raise outcome[0]
     return outcome[0]
-
-
-def _look(backend: VectorStore) -> Findings:
-    server = backend.about()
-    checked_version(backend, server)
-    return Findings(server, backend.collection())

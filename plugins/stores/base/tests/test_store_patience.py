@@ -12,6 +12,7 @@ import pytest
 
 from rocketride_store import (
     Capabilities,
+    Collection,
     InMemory,
     Patience,
     Patient,
@@ -25,7 +26,7 @@ from rocketride_store import (
     transport,
 )
 from rocketride_store.errors import SENTENCES, Kind
-from rocketride_store.probing import checked_version, probe
+from rocketride_store.probing import checked_version, introduced, probe
 from rocketride_store.testing import vector
 
 QUICK = Patience(store="Qdrant", component="store_1", address="localhost:6333", attempts=3, delay=0.001, hide=["s3cret"])
@@ -209,6 +210,42 @@ def test_a_probe_ends_in_time_and_closes_what_came_late() -> None:
         time.sleep(0.01)
     assert closed == ["late"]
     assert probe(lambda: InMemory("c"), QUICK).server == Server("memory")
+
+
+@pytest.mark.parametrize(
+    ("code", "said", "kind", "detail"),
+    [
+        ("UNIMPLEMENTED", "unknown method", "version", "unknown method"),
+        ("UNIMPLEMENTED", "Received http2 header with status: 404", "bad-reply", "Received http2 header with status: 404"),
+        ("RESOURCE_EXHAUSTED", "too many", "rate-limit", "too many"),
+        ("RESOURCE_EXHAUSTED", "Sent message larger than max (9 vs. 4)", "too-large", "Sent message larger than max (9 vs. 4)"),
+        ("UNAUTHENTICATED", "bad key s3cret", "authentication", ""),
+    ],
+)
+def test_what_grpc_says(code: str, said: str, kind: str, detail: str) -> None:
+    parts = {"__module__": "grpc", "code": lambda self: SimpleNamespace(name=code), "details": lambda self: said}
+    told = transport(type("RpcError", (Exception,), parts)())
+    assert told is not None
+    assert (told.kind, told.detail) == (kind, detail)
+
+
+def test_a_server_that_knows_nothing_of_what_it_is_asked_first_is_another_one() -> None:
+    class Elsewhere(InMemory):
+        def about(self) -> Server:
+            raise KeyError("/version")
+
+        def explain(self, error: Exception, /) -> StoreError | None:
+            return by_status(404, "<html>") if isinstance(error, KeyError) else None
+
+        def collection(self) -> Collection | None:
+            raise KeyError("c")
+
+    for ask in (lambda: introduced(Elsewhere("c"), QUICK), lambda: probe(lambda: Elsewhere("c"), QUICK)):
+        with pytest.raises(StoreError, match="cannot be read; is it really the server that the config means") as caught:
+            ask()  # type: ignore[no-untyped-call]
+        assert (caught.value.kind, caught.value.status) == ("bad-reply", 404)
+    with pytest.raises(StoreError, match="no such database, tenant or collection"):
+        Patient(Elsewhere("c"), QUICK).collection()
 
 
 def test_more_than_a_store_can_give_is_an_error_that_says_so() -> None:
