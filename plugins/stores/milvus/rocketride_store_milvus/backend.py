@@ -19,6 +19,7 @@ from rocketride_store import (
     VectorStore,
     Where,
     chunk_key,
+    compared,
     page_of,
     paged,
     raw_threshold,
@@ -38,6 +39,8 @@ OLDEST: Final = "2.6"  # the first that changes one field of a chunk and leaves 
 LARGEST: Final = 16_384  # results of one search, by Milvus' own limit
 _STRONG: Final = {"consistency_level": "Strong"}
 _PAGE: Final = 5000  # ids that are read at once
+_VECTORS: Final = 500  # chunks with their vectors, likewise
+_REACH: Final = 128  # neighbours that an index in a folder looks at, where a question wants fewer
 _REQUEST: Final = 32 << 20  # a server takes 64 MiB in one message; half of that leaves room where this counts too little
 _LITE: Final = "milvus_lite-"
 
@@ -120,7 +123,16 @@ class MilvusStore(VectorStore):
     def search(self, vector: memoryview, where: Where, limit: int, /, *, least: float = 0.0) -> Sequence[Document]:
         self._readable()
         metric = self._known_metric()
-        params = {"metric_type": metric.upper(), "params": _cut(metric, least)}
+        if self._folder is None or self._exact:
+            return self._hits(metric, vector, where, limit, _cut(metric, least))
+        # The index of milvus-lite finds fewer than it is told to look at, and not all where many are alike.
+        found = self._hits(metric, vector, where, limit, {"ef": max(_REACH, limit)})
+        if len(found) < limit and len(found) < self.count(where):
+            rows = self._rows(where, [*READ, VECTOR], _VECTORS)
+            return compared(metric, vector, ((document(one), one[VECTOR]) for one in rows), limit, least)
+        return [one for one in found if one.score is not None and one.score >= least]
+
+    def _hits(self, metric: str, vector: memoryview, where: Where, limit: int, params: Mapping[str, float]) -> Sequence[Document]:
         [hits] = self._client.search(
             self._name,
             data=[vector.tolist()],
@@ -128,7 +140,7 @@ class MilvusStore(VectorStore):
             limit=limit,
             anns_field=VECTOR,
             output_fields=list(READ),
-            search_params=params,
+            search_params={"metric_type": metric.upper(), "params": params},
             **_STRONG,
             **self._options,
         )

@@ -50,6 +50,23 @@ def store(tmp_path: Path) -> Iterator[VectorStore]:
     store.close()
 
 
+@pytest.mark.parametrize("metric", ["cosine", "l2"])
+def test_an_index_that_was_written_out_hides_nothing(tmp_path: Path, metric: str) -> None:
+    """The second question after a write has the chunks written out, and from then on they are found by the index."""
+    store = folder(tmp_path / "x.db", exact=False)
+    try:
+        store.create(Collection("suite", 3, "m", metric))
+        store.upsert(
+            [chunk("a", number, at=number / 4) for number in range(400)] + [chunk("same", number) for number in range(100)]
+        )
+        for _ in range(3):
+            assert [len(store.search(vector(1, 0, 0), Where(), limit)) for limit in (3, 300, 600)] == [3, 300, 500]
+            assert len(store.search(vector(1, 0, 0), Where.object("same"), 200)) == 100
+            assert len(store.search(vector(1, 0, 0), Where(), 500, least=0.999999)) < 150
+    finally:
+        store.close()
+
+
 # ---- limits
 
 

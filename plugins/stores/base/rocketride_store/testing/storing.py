@@ -126,7 +126,8 @@ class Storing(Making):
     def test_as_many_results_as_it_says_it_gives(self, store: VectorStore) -> None:
         most = min(store.capabilities.largest or 1100, 1100)
         self.fill(store, *(chunk("a", number, at=number / 10) for number in range(most)))
-        assert len(store.search(vector(1, 0, 0), ALL, most)) == len(store.select(ALL, limit=most)) == most
+        for _ in range(3):  # some write out what they have in memory when they are asked again
+            assert len(store.search(vector(1, 0, 0), ALL, most)) == len(store.select(ALL, limit=most)) == most
 
     def test_ids_and_delete(self, store: VectorStore) -> None:
         self.fill(store, chunk("a", 0), chunk("a", 1), chunk("b", 0))
