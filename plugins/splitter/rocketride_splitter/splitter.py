@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 from ._native import Splitter
@@ -25,6 +26,9 @@ class Chunk(NamedTuple):
     text: str
     start: int
     end: int
+
+
+_chunk: Callable[[tuple[str, int, int]], Chunk] = partial(tuple.__new__, Chunk)  # `_make` is a call of Python for each
 
 
 class RecursiveCharacterTextSplitter:
@@ -114,7 +118,7 @@ class RecursiveCharacterTextSplitter:
         """
         _check_text(text)
         if self._native is not None:
-            return [Chunk._make(chunk) for chunk in self._native.chunks(text)]
+            return list(map(_chunk, self._native.chunks(text)))
         texts = self.split_text(text)
         places = located(text, texts, overlap=self._overlap, separator=self._joined)
         return [Chunk(chunk, *place) for chunk, place in zip(texts, places, strict=True)]

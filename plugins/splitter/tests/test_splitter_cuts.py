@@ -7,6 +7,7 @@ import itertools
 import logging
 import random
 import threading
+import time
 import unicodedata
 from typing import Any
 
@@ -131,6 +132,29 @@ def test_long_texts_are_cut_without_the_lock_and_alike() -> None:
     for thread in threads:
         thread.join(60)
     assert found == [expected] * 4
+
+
+def test_other_threads_run_while_a_long_text_is_cut() -> None:
+    splitter = RecursiveCharacterTextSplitter([" "], chunk_size=100_000, chunk_overlap=1)
+    text = " x" * 2_000_000
+    for _ in range(50):  # on a busy machine this thread may not get its turn in time
+        span: list[float] = []
+
+        def work(span: list[float] = span) -> None:
+            span.append(time.monotonic())
+            splitter.spans(text)
+            span.append(time.monotonic())
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        seen = []
+        while thread.is_alive():
+            seen.append(time.monotonic())
+            time.sleep(0.001)
+        start, end = span
+        if any(start + (end - start) / 4 < at < end - (end - start) / 4 for at in seen):
+            return
+    pytest.fail("no other thread ran while a text was cut, in 50 tries")
 
 
 def test_estimated_tokens_are_those_of_the_whole_chunk() -> None:
