@@ -28,6 +28,7 @@ def located(
     """
     pattern = re.escape(separator) if isinstance(separator, str) else separator.pattern if separator else ""
     whole = _Gaps(text, pattern, "\0") if pattern else _Exact(text)
+    dense: _Gaps | None = None
     places: list[Place] = []
     near = sure = (0, 0)
     for chunk in chunks:
@@ -37,7 +38,7 @@ def located(
             # The same text again is taken to be another place. Where that has led too far, the first possible place is right.
             near = whole.find(chunk, near, overlap, again=bool(places)) or found
         else:
-            dense = _Gaps(text, rf"{pattern}|\s" if pattern else r"\s", "")
+            dense = dense or _Gaps(text, rf"{pattern}|\s" if pattern else r"\s", "")
             near = sure = dense.find(chunk, near, overlap) or _ends(text, chunk, near[0])
         places.append(near)
     return places
