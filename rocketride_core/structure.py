@@ -205,6 +205,8 @@ class _Builder:
         # A key that is written already is not what somebody meant with another one.
         written = values.keys() - self.preset if top else values.keys()
         free = {key for field in fields if written.isdisjoint(field.keys) for key in field.keys}
+        if top and self.preset:
+            free.add("profile")
         strange = [key for key in values if not (key in known or (top and key in BOOKKEEPING))]
         for key in strange[:GUESSED]:
             likely = _misspelt(key, free)

@@ -463,6 +463,18 @@ def test_metadata_of_settings() -> None:
     assert setting_of(attrs.fields(Store).plain).key == "plain"
 
 
+@pytest.mark.parametrize(("key", "told"), [("profle", True), ("Profile", True), ("file", False)])
+def test_a_misspelt_profile_is_told(key: str, told: bool) -> None:
+    @attrs.frozen(kw_only=True)
+    class Config:
+        model: str = setting("A")
+
+    spec = NodeSpec("embed", title="Embed", profiles=[Profile("small", {"model": "B"}), Profile("large", {"model": "C"})])
+    resolved = resolve(spec, {key: "large"}, keys=keys_of(Config))
+    _, problems = build(Config, resolved.values, preset=resolved.preset)
+    assert [p.hint for p in problems] == (["did you mean 'profile'?"] if told else [])
+
+
 def test_a_misspelt_key_is_told_though_the_profile_has_a_value_for_the_right_one() -> None:
     @attrs.frozen(kw_only=True)
     class Config:

@@ -14,7 +14,7 @@ from typing import Any
 from rocketride_core import Json, NodeSpec
 from rocketride_core.errors import RocketRideError
 
-__all__ = ["ConfigError", "MisnamedKey", "get_multi_provider_config", "get_node_config", "get_provider_config"]
+__all__ = ["ConfigError", "MisnamedKey", "get_multi_provider_config", "get_node_config", "get_provider_config", "merged"]
 
 Config = Mapping[str, Any]
 
@@ -56,7 +56,7 @@ def get_node_config(spec: NodeSpec, config: Config, *, known: Collection[str] = 
     preset = profiles.get(chosen, {})
     _suspect({*known, *preset}, {*beside, *block}, spec.provider)
     weaker, stronger = (beside, block) if named is not None else (block, beside)
-    return _merged(_merged(preset, weaker), stronger)
+    return merged(merged(preset, weaker), stronger)
 
 
 def get_provider_config(provider_config: Config) -> tuple[str, dict[str, Json]]:
@@ -94,14 +94,15 @@ def _object(value: object, what: str) -> None:
         raise ConfigError(f"{what} is an object, not {value!r:.80}")
 
 
-def _merged(below: Config, above: Config) -> dict[str, Any]:
+def merged(below: Config, above: Config) -> dict[str, Any]:
+    """Objects are merged, everything else is replaced; None replaces nothing."""
     out = dict(below)
     for key, value in above.items():
         if value is None:
             continue
         old = out.get(key)
         if isinstance(value, Mapping):
-            out[key] = _merged(old if isinstance(old, Mapping) else {}, value)
+            out[key] = merged(old if isinstance(old, Mapping) else {}, value)
         else:
             out[key] = value
     return out

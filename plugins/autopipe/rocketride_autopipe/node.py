@@ -25,7 +25,8 @@ from rocketride_core import (
 )
 
 from .configs import ConfigError
-from .stacks import DEFAULTS, INDEXER, MODES, SECTIONS, Switches, missing_chunks, stack
+from .reading import DEFAULTS, Switches, sections_of, writes
+from .stacks import MODES, missing_chunks, stack
 
 __all__ = ["NO_CHUNKS", "NO_EFFECT", "Autopipe", "AutopipeConfig"]
 
@@ -71,14 +72,20 @@ class Autopipe(Node[AutopipeConfig]):
             hint = "leave `mode` out; programs get the nodes of this mode from rocketride_autopipe.assemble"
             context.problem("invalid-value", "mode INDEX has no wires, so it makes no pipeline", path="mode", hint=hint)
             return None
-        if _writes(component.config, "remote"):
+        if writes(component.config, "remote"):
             context.problem("no-effect", NO_EFFECT, path="remote", hint="leave it out", severity="warning")
-        sections = {section: getattr(config, section) for section in (INDEXER, *SECTIONS)}
-        if config.mode in ("INSTANCE", "TRANSFORM") and (waiting := missing_chunks(sections)):
-            context.problem("invalid-value", NO_CHUNKS.format(waiting), path="preprocessor")
-            return None
+
+        def misspelt(where: str, key: str, likely: str) -> None:
+            hint = f"did you mean {likely!r}?"
+            context.problem("unknown-key", f"there is no setting {key!r}", path=f"{where}.{key}", hint=hint, severity="warning")
+
         try:
-            made = stack(config.mode, sections, Switches.of(config.include), component.input)
+            switches = Switches.of(config.include, misspelt)
+            sections = sections_of(attrs.asdict(config, recurse=False), component.config, misspelt)
+            if config.mode in ("INSTANCE", "TRANSFORM") and (waiting := missing_chunks(sections)):
+                context.problem("invalid-value", NO_CHUNKS.format(waiting), path="preprocessor")
+                return None
+            made = stack(config.mode, sections, switches, component.input)
         except ConfigError as error:
             context.problem("invalid-value", str(error))
             return None
@@ -90,10 +97,6 @@ class Autopipe(Node[AutopipeConfig]):
     def tags(self, instance: Instance, blob: Blob) -> None:
         """What it takes, and gives where there is no store; never called, because the component is replaced."""
         raise RunError(f"{self.id} was not replaced by its chain", component=self.id)
-
-
-def _writes(config: Mapping[str, Any], key: str) -> bool:
-    return any(isinstance(one, Mapping) and one.get(key) is not None for one in (config, *config.values()))
 
 
 def _refuse_consumers(component: Component, context: Expansion) -> None:

@@ -6,52 +6,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import attrs
-
 from rocketride_core import Component, LaneLink
 
 from .configs import ConfigError, get_multi_provider_config
+from .reading import INDEXER, SECTIONS, Switches, given
 
-__all__ = ["DEFAULTS", "INDEXER", "MODES", "SECTIONS", "Switches", "missing_chunks", "stack"]
+__all__ = ["MODES", "missing_chunks", "stack"]
 
 MODES = ("INSTANCE", "TRANSFORM", "INDEX", "CONFIG", "SOURCE_INDEX")
-SECTIONS = ("preprocessor", "embedding", "store")
-INDEXER = "indexer"
-DEFAULTS: Mapping[str, Any] = {
-    "remote": {"provider": "remote", "remote": {"profile": "local"}},
-    "indexer": {"provider": "indexer", "indexer": {}},
-    "preprocessor": {"provider": "preprocessor_langchain", "preprocessor_langchain": {"profile": "default"}},
-    "embedding": {"provider": "embedding_transformer", "embedding_transformer": {"profile": "miniLM"}},
-    "store": {
-        "provider": "qdrant",
-        "qdrant": {"profile": "local", "local": {"collection": "ROCKETRIDE", "host": "localhost", "port": 6333}},
-    },
-}
 
 
-@attrs.frozen
-class Switches:
-    """What the entries of `include` switch on: one that says so is enough."""
-
-    ocr: bool = False
-    index: bool = False
-
-    @staticmethod
-    def of(include: object) -> Switches:
-        """
-        Raises:
-            ConfigError: `include` is not a list of objects.
-        """
-        if include is None:
-            return Switches()
-        if not isinstance(include, Sequence) or isinstance(include, str) or not all(isinstance(one, Mapping) for one in include):
-            raise ConfigError(f"include is a list of objects, as in [{{'ocr': true}}], not {include!r:.80}")
-        return Switches(*(any(one.get(key) is True for one in include) for key in ("ocr", "index")))
-
-
-def stack(
-    mode: str, sections: Mapping[str, Any], switches: Switches = Switches(), feed: Sequence[LaneLink] = ()
-) -> list[Component]:
+def stack(mode: str, sections: Mapping[str, Any], switches: Switches, feed: Sequence[LaneLink] = ()) -> list[Component]:
     """The components of a mode.
 
     Parameters:
@@ -86,16 +51,11 @@ def stack(
 
 def missing_chunks(sections: Mapping[str, Any]) -> str:
     """The section that waits for chunks which nobody makes; "" where there is none."""
-    given = [section for section in SECTIONS if _given(sections, section)]
-    return given[0] if given and given[0] != "preprocessor" else ""
+    waiting = [section for section in SECTIONS if given(sections, section)]
+    return waiting[0] if waiting and waiting[0] != "preprocessor" else ""
 
 
 def _section(id: str, section: str, sections: Mapping[str, Any], links: Sequence[LaneLink] = ()) -> Iterator[Component]:
-    if _given(sections, section):
+    if given(sections, section):
         provider, config = get_multi_provider_config(section, sections)
         yield Component(id, provider, config, input=links)
-
-
-def _given(sections: Mapping[str, Any], section: str) -> bool:
-    value = sections.get(section)
-    return value is not None and value is not False

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from rocketride_autopipe import MODES, ConfigError, assemble
+from rocketride_autopipe import MODES, ConfigError, MisnamedKey, assemble
 from rocketride_core import DOCUMENTS, QUESTIONS, Blob, Component, Entry, Kernel, LaneLink, PipeFile, Problem, Question
 from rocketride_core.pipefile import dump_pipe, parse_pipe
 
@@ -157,12 +157,56 @@ def test_a_source_makes_it_a_whole_pipeline() -> None:
         ),
         ({"autopipe": {"profile": "fast"}}, "INSTANCE", "Profile 'fast' is not defined in autopipe; it has: default"),
         ({"service": {"parameters": 3}}, "TRANSFORM", "parameters is an object, not 3"),
+        (
+            {"autopipe": {"store": {"chroma": {}}}},
+            "INSTANCE",
+            "has 'qdrant', which does not read 'chroma'; write \"provider\": \"chroma\"",
+        ),
+        ({"autopipe": {"store": {"qdrnt": {}}}}, "INSTANCE", "does not read 'qdrnt'; did you mean 'qdrant'?"),
+        ({"autopipe": {"default": {"store": {"chroma": {}}}}}, "INDEX", "which does not read 'chroma'"),
+        ({"service": {"include": [{"ocr": "true"}]}}, "INSTANCE", "include[0].ocr is true or false, not 'true'"),
+        ({"source": {"include": [{}, {"index": 1}]}}, "TRANSFORM", "include[1].index is true or false, not 1"),
     ],
 )
 def test_what_cannot_be_read_is_said(given: Mapping[str, Any], mode: str, said: str) -> None:
     with pytest.raises(ConfigError) as caught:
         assemble(given, mode)
     assert said in str(caught.value)
+
+
+def test_the_chain_has_the_ids_alone() -> None:
+    with pytest.raises(ConfigError, match="id parse_1, which is one of the chain's own"):
+        assemble({}, source=Component("parse_1", "dropper"))
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"autopipe": {"sotre": False}}, "autopipe does not read 'sotre'; did you mean 'store'?"),
+        ({"autopipe": {"store": {"provder": "qdrant"}}}, "store does not read 'provder'; did you mean 'provider'?"),
+        ({"autopipe": {"store": {"provider": "qdrant", "confg": {}}}}, "store does not read 'confg'; did you mean 'config'?"),
+        ({"service": {"include": [{"path": "*", "orc": True}]}}, r"include\[0\] does not read 'orc'; did you mean 'ocr'?"),
+        ({"autopipe": {"include": [{"ocr": True}]}}, r'from task_config\["service"\]\["include"\]'),
+        ({"autopipe": {"mode": "TRANSFORM"}}, "`mode` beside the sections is for files"),
+    ],
+)
+def test_what_nobody_reads_is_warned_of(given: Mapping[str, Any], said: str) -> None:
+    with pytest.warns(MisnamedKey, match=said.replace("?", r"\?")):
+        assemble(given)
+
+
+@pytest.mark.parametrize("key", ["qdrant", "config"])
+def test_both_ways_to_write_a_config_are_merged_over_the_default(key: str) -> None:
+    made = assemble({"autopipe": {"store": {"provider": "qdrant", key: {"local": {"host": "far"}}}}})
+    assert made.components[-1].config == {
+        "profile": "local",
+        "local": {"collection": "ROCKETRIDE", "host": "far", "port": 6333},
+    }
+
+
+def test_other_keys_of_an_include_are_let_be() -> None:
+    include = [{"path": "in", "exclude": True, "signing": True, "ocr": None, "comment": "ocr is off"}]
+    assert len(assemble({"service": {"include": include}}).components) == 4
 
 
 def test_remote_is_kept_and_reported() -> None:
@@ -300,6 +344,12 @@ def test_without_a_store_its_documents_can_be_wired() -> None:
         ({"include": {"ocr": True}}, "invalid-value", "expected a list of an object"),
         ({"remote": {"provider": "remote", "remote": {}}}, "no-effect", "it has no effect"),
         ({"stor": {}}, "unknown-key", "there is no setting 'stor'"),
+        ({"store": {"chroma": {}}}, "invalid-value", "which does not read 'chroma'"),
+        ({"store": {"provder": "qdrant"}}, "unknown-key", "there is no setting 'provder'"),
+        ({"include": [{"orc": True}]}, "unknown-key", "there is no setting 'orc'"),
+        ({"include": [{"ocr": "true"}]}, "invalid-value", "include[0].ocr is true or false"),
+        ({"embedding": {"embedding_transformer": {"profle": "miniAll"}}}, "unknown-key", "there is no setting 'profle'"),
+        ({"preprocessor": {"preprocessor_langchain": {"strln": 5}}}, "unknown-key", "there is no setting 'strln'"),
     ],
 )
 def test_a_file_says_what_is_wrong(config: Mapping[str, Any], code: str, said: str) -> None:

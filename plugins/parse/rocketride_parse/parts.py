@@ -10,6 +10,8 @@ from typing import NamedTuple, TypeAlias
 Value: TypeAlias = "str | int | list[str]"
 
 _BREAKS = re.compile(r"\r\n?|[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+# Colours and movements of the cursor, as programs write them for terminals.
+_TERMINAL = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]{0,2000}(\x07|\x1b\\))")
 _UNWANTED = re.compile(r"[\x00-\x08\x0e-\x1b\x1f\x7f\ufeff\ufffe\uffff]")
 _SPACES = re.compile(r"\s+")
 _TRAILING = re.compile(r"[ \t]+\n")
@@ -61,6 +63,8 @@ def clean(text: str) -> str:
     """`text` in NFC, with "\\n" as the only line break, without control characters, stray marks and lone surrogates."""
     if not text.isascii():
         text = unicodedata.normalize("NFC", text).encode("utf-8", "replace").decode("utf-8")
+    if "\x1b" in text:
+        text = _TERMINAL.sub("", text)
     return _UNWANTED.sub("", _BREAKS.sub("\n", text))
 
 

@@ -72,7 +72,7 @@ def kind_of(source: Source) -> str:
             raise Encrypted(f"{source.name}: encrypted with a password; save a copy without one")
         if "__properties_version1.0".encode("utf-16-le") in source.data:
             return "msg"
-        raise Unsupported(f"{source.name}: an old binary Office file ; save it as .docx, .xlsx or .pptx")
+        raise Unsupported(f"{source.name}: an old binary Office file; save it as .docx, .xlsx or .pptx")
     mime_type, _ = media_type(head)
     if mime_type:
         return mime_type.partition("/")[0]
@@ -157,7 +157,7 @@ def _is_json(text: str) -> bool:
     except RecursionError:
         return True
     except ValueError:
-        lines = [line for line in text.splitlines() if line.strip()][:20]
+        lines = [line for line in text.split("\n") if line.strip()][:20]
         return len(lines) > 1 and all(line.lstrip()[:1] == "{" for line in lines) and all(map(_is_json, lines[:-1]))
     return True
 

@@ -238,6 +238,30 @@ def test_pptx_order_of_the_show_titles_notes_tables(read, tmp_path):
     assert got.facts["pages"] == 12
 
 
+def test_xlsx_value_far_below_a_gap(read, tmp_path):
+    book = openpyxl.Workbook()
+    book.active["A1"], book.active["C40000"] = "near", "far"
+    book.save(tmp_path / "a.xlsx")
+    got = read(tmp_path / "a.xlsx")
+    assert ("near" in got.all, "far" in got.all) == (True, True)
+
+
+def test_jsonl_says_which_line_is_wrong_and_keeps_odd_line_ends(read, tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"a": "one\u2028two"}\n{"a": "three"}\n', "utf-8")
+    assert read(path).facts["format"] == "json"
+    assert "three" in read(path).all
+    path.write_text('{"a": 1}\n\n{"a": 2}\n{"a" 3}\n', "utf-8")
+    with pytest.raises(Damaged, match="line 4, column 6"):
+        read(path)
+
+
+def test_colours_of_terminals_are_left_out(read, tmp_path):
+    path = tmp_path / "a.log"
+    path.write_text("\x1b[1;31mERROR\x1b[0m \x1b]8;;http://x\x1b\\link\x1b]8;;\x07 [0m stays\n" * 5)
+    assert read(path).all.startswith("ERROR link [0m stays ERROR link")
+
+
 def test_xlsx_sheets_types_and_gaps(read, tmp_path):
     book = openpyxl.Workbook()
     sheet = book.active

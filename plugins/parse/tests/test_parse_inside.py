@@ -8,6 +8,7 @@ import io
 import lzma
 import tarfile
 import zipfile
+from base64 import b64encode
 from collections.abc import Callable
 from email.message import EmailMessage
 from pathlib import Path
@@ -120,6 +121,24 @@ def test_attachments_of_a_mail(files):
     got = files(bytes(message), "m.eml")
     assert list(got) == ["größe.csv", "größe (2).csv", "forwarded.eml", "attachment.pdf"]
     assert b"Older text." in got["forwarded.eml"]
+
+
+def test_forwarded_mail_with_bytes_that_are_no_text(files):
+    inner = (
+        b"From: q@example.org\r\nSubject: s\r\nContent-Type: multipart/mixed; b0undary=I\r\n\r\n--I\r\n"
+        b"Content-Type: text/plain\r\n\r\nInner words of Andr\xe9.\r\n--I--\r\n"
+    )
+    outer = b"From: a@example.org\r\nSubject: o\r\nContent-Type: multipart/mixed; boundary=B\r\n\r\n--B\r\nContent-Type: message/rfc822\r\n\r\n"
+    assert b"Inner words of" in files(outer + inner + b"\r\n--B--\r\n", "a.eml")["forwarded.eml"]
+
+
+def test_forwarded_mail_in_base64(files):
+    inner = b64encode(b"From: q@example.org\r\nSubject: s\r\n\r\nInner words.\r\n")
+    outer = (
+        b"From: a@example.org\r\nSubject: o\r\nContent-Type: multipart/mixed; boundary=B\r\n\r\n--B\r\n"
+        b"Content-Type: message/rfc822\r\nContent-Transfer-Encoding: base64\r\n\r\n"
+    )
+    assert b"Inner words." in files(outer + inner + b"\r\n--B--\r\n", "a.eml")["forwarded.eml"]
 
 
 def test_files_attached_to_a_pdf(files, make, tmp_path):

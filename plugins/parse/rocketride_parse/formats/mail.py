@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Mail (RFC 5322, MIME, and Outlook's files): the headers a reader sees, and the body once, plain text before HTML; attachments on request."""
 
+import binascii
 import email
 import email.policy
 import mimetypes
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from email.errors import MessageError
 from email.message import EmailMessage
 from email.utils import parsedate_to_datetime
@@ -19,6 +21,8 @@ from rocketride_parse.unpack import OLE, loose
 from .html import read_text
 from .outlook import as_mail
 
+_DECODERS: dict[str, Callable[[bytes], bytes]] = {"base64": binascii.a2b_base64, "quoted-printable": binascii.a2b_qp}
+_HEADED = re.compile(rb"[!-9;-~]+:")
 _SHOWN = ("Subject", "From", "To", "Cc", "Date")
 
 
@@ -86,9 +90,24 @@ def _name(leaf: EmailMessage) -> str:
 
 def _payload(leaf: EmailMessage) -> bytes:
     if leaf.is_multipart():
-        return b"".join(bytes(part) for part in leaf.get_payload() if isinstance(part, EmailMessage))
+        content = b"".join(_written(part) for part in leaf.get_payload() if isinstance(part, EmailMessage))
+        # Not allowed for a mail in a mail, and yet some write it; the parser then takes the encoded lines for its body.
+        decoder = _DECODERS.get(str(leaf.get("Content-Transfer-Encoding", "")).strip().lower())
+        if decoder is None or _HEADED.match(content):
+            return content
+        try:
+            return decoder(content)
+        except ValueError:
+            return content
     payload = leaf.get_payload(decode=True)
     return payload if isinstance(payload, bytes) else b""
+
+
+def _written(part: EmailMessage) -> bytes:
+    try:
+        return bytes(part)
+    except UnicodeError:  # bytes that are no ASCII where the parser found no structure
+        return part.as_string().encode("utf-8", "surrogateescape")
 
 
 def _header(message: EmailMessage, name: str) -> str:

@@ -15,10 +15,11 @@ def read(source: Source) -> Iterator[Part]:
     try:
         values = [json.loads(text)]
     except json.JSONDecodeError as error:
-        values = _lines(text)
-        if not values:
-            where = f"line {error.lineno}, column {error.colno}"
-            raise Damaged(f"{source.name}: damaged, not JSON that can be read ({error.msg}, {where})") from error
+        try:
+            values = list(_lines(text, error))
+        except json.JSONDecodeError as wrong:
+            where = f"line {wrong.lineno}, column {wrong.colno}"
+            raise Damaged(f"{source.name}: damaged, not JSON that can be read ({wrong.msg}, {where})") from error
     outline = tidy("\n\n".join("\n".join(_outline(value, 0)) for value in values))
     if outline.strip():
         yield Text(outline)
@@ -26,11 +27,20 @@ def read(source: Source) -> Iterator[Part]:
     yield facts(**{key: top[key] for key in ("title", "author", "language") if isinstance(top.get(key), str)})
 
 
-def _lines(text: str) -> list[object]:
-    try:
-        return [json.loads(line) for line in text.splitlines() if line.strip()]
-    except ValueError:
-        return []
+def _lines(text: str, whole: json.JSONDecodeError) -> Iterator[object]:
+    """The values of JSON Lines; `whole` is what is wrong where the first line is no value of its own."""
+    begun = False
+    start = 0
+    for line in text.split("\n"):
+        if line.strip():
+            try:
+                yield json.loads(line)
+            except json.JSONDecodeError as error:
+                raise json.JSONDecodeError(error.msg, text, start + error.pos) if begun else whole from error
+            begun = True
+        start += len(line) + 1
+    if not begun:
+        raise whole
 
 
 def _scalar(value: object) -> str:

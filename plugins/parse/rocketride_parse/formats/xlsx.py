@@ -64,13 +64,14 @@ def _openpyxl() -> Callable[..., Any]:
 
 
 def _rows(rows: Iterator[tuple[object, ...]]) -> Iterator[list[str]]:
-    """Cell texts; after a thousand blank rows in a row the rest of the sheet is only formatting."""
+    """Cell texts; after a thousand formatted rows without a value the rest of the sheet is only formatting."""
     blank = 0
     for row in rows:
         line = list(map(_text, row))
         while line and not line[-1]:
             line.pop()
-        blank = 0 if line else blank + 1
+        # An empty tuple stands for a row that the file does not have, and costs nothing.
+        blank = 0 if line else blank + bool(row)
         if blank > _BLANK_ROWS:
             return
         if line:
