@@ -219,4 +219,4 @@ def test_dead_servers_of_all_stores_are_told_at_once_in_a_new_process() -> None:
     wanted = [f"{turn} probe-failed {name}" for turn in (0, 1) for name in DISTRIBUTIONS]
     assert sorted(" ".join(line.split()[:3]) for line in told) == wanted
     assert all(f"did not answer in time at 127.0.0.1:{port}: 3 s are over" in line for line in told), done.stdout
-    assert 2.9 < float(seconds) < 4.5
+    assert 2.9 < float(seconds) < 9  # one after another they take 15

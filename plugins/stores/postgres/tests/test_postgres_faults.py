@@ -109,7 +109,7 @@ def test_no_statement_outlives_its_call(postgres: Any, schema: str, proxy: Fault
         started = time.monotonic()
         with pytest.raises(StoreError, match="did not answer in time"):
             Patient(backend, attrs.evolve(QUICK, attempts=1, seconds=0.3)).delete(["00000000-0000-4000-8000-000000000000"])
-        assert time.monotonic() - started < 2
+        assert time.monotonic() - started < 8
 
 
 def test_a_statement_that_takes_too_long_is_stopped_at_the_server(postgres: Any, schema: str) -> None:

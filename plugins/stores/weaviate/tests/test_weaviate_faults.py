@@ -155,7 +155,7 @@ def test_no_request_outlives_its_call(way: Way, store: Any, what: str) -> None:
     started = time.monotonic()
     with pytest.raises(StoreError, match="did not answer in time"):
         Patience(store="Weaviate", attempts=1, seconds=0.3).do(store.explain, call)
-    assert time.monotonic() - started < 1.5  # the store's own limits are 5 s
+    assert time.monotonic() - started < 3  # the store's own limits are 5 s
     assert stalling.hits == 1
 
 
