@@ -119,8 +119,10 @@ def document(payload: Mapping[str, Any] | None, score: float | None = None) -> D
 def filtered(where: Where, *more: Any) -> models.Filter:
     """Points that fulfil all conditions, and are no record of the collection."""
     must = [_field(condition) for condition in where if condition.operator != "ne"]
-    never = [_field(condition) for condition in where if condition.operator == "ne"]
-    return models.Filter(must=[*must, *more] or None, must_not=[*never, CONTROL])
+    never: list[Any] = [_field(condition) for condition in where if condition.operator == "ne"]
+    # Where objects are named, the record is not among them, and need not be looked for at each of their points.
+    named = any(one.key == "objectId" and one.operator == "in" and "schema" not in one.value for one in where)
+    return models.Filter(must=[*must, *more] or None, must_not=(never if named else [*never, CONTROL]) or None)
 
 
 def whole(wanted: Sequence[str]) -> models.FieldCondition:

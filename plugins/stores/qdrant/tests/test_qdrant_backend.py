@@ -133,6 +133,7 @@ def test_every_key_that_is_filtered_by_has_an_index(double: Any, how: str) -> No
     keys: dict[str, Any] = {"nodeId": "n", "parent": "p", "name": "n", "isTable": True, "minChunkId": 0, "objectIds": ["a"]}
     where = Request.of(keys | {"tableIds": [1], "permissions": [1]}).where
     store.select(where, words=["two", "words"])
+    store.ids(Where())
     asked, indexes = double.engine.asked, double.engine.indexes["suite"]
     assert asked == set(indexes)
     assert indexes["content"] == models.TextIndexParams(
