@@ -7,6 +7,7 @@ import asyncio
 import concurrent.futures
 import time
 from collections.abc import Coroutine
+from contextlib import suppress
 from threading import Event, Lock, Thread
 from typing import Any, TypeVar
 
@@ -24,7 +25,7 @@ class KernelLoop:
         self._lock = Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: Thread | None = None
-        self._closed = False
+        self._closed = self._ended = False
 
     def submit(self, coro: Coroutine[Any, Any, R]) -> concurrent.futures.Future[R]:
         with self._lock:
@@ -72,8 +73,12 @@ class KernelLoop:
             self._closed = True
             loop, thread = self._loop, self._thread
         if loop is not None and thread is not None:
-            loop.call_soon_threadsafe(loop.stop)
+            loop.call_soon_threadsafe(self._end, loop)
             thread.join(5)
+
+    def _end(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._ended = True
+        loop.stop()
 
     def _start(self) -> asyncio.AbstractEventLoop:
         loop = self._loop = asyncio.new_event_loop()
@@ -82,7 +87,10 @@ class KernelLoop:
         def work() -> None:
             asyncio.set_event_loop(loop)
             loop.call_soon(up.set)
-            loop.run_forever()
+            while not self._ended:
+                # asyncio lets these two out of the loop, and gives them to whoever waits as well, which is enough.
+                with suppress(SystemExit, KeyboardInterrupt):
+                    loop.run_forever()
             left = asyncio.all_tasks(loop)
             for task in left:
                 task.cancel()

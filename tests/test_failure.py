@@ -419,6 +419,22 @@ def test_system_exit_in_a_handler_on_a_worker_is_an_error_of_the_entry() -> None
             assert started.result(10)[TEXT] == ["x"]
 
 
+@pytest.mark.parametrize("kind", [SystemExit, KeyboardInterrupt])
+def test_an_exit_in_a_coroutine_reaches_the_host_and_the_loop_goes_on(kind: type[BaseException]) -> None:
+    async def leave() -> None:
+        raise kind
+
+    async def stay() -> str:
+        return "here"
+
+    with opened(*LINE) as p:
+        with pytest.raises(kind):
+            run(p, TEXT("x"), b={"text": lambda instance, text: instance.wait(leave(), timeout=5)})
+        heard: list[str] = []
+        run(p, TEXT("y"), b={"text": lambda instance, text: heard.append(instance.wait(stay(), timeout=5))}).checked()
+        assert heard == ["here"]
+
+
 def test_a_message_tells_no_value_that_came_from_a_variable() -> None:
     def tell(self: Any, instance: Instance, text: str) -> None:
         raise ValueError(f"refused key {self.config}")

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from contextlib import aclosing
+from contextlib import AsyncExitStack, aclosing
 from typing import TYPE_CHECKING, Any
 
 from rocketride_llm import LLMError, Reply, Request
 
+from .client import STREAMS
 from .contents import sent
 from .faults import explained
 from .reading import Reading
@@ -43,7 +44,9 @@ class GenerateContent:
         reading, streamed = Reading(made.names, on_text), on_text is not None
         arguments = {"model": self._model, "contents": made.contents, "config": made.config}
         if streamed:
-            async with aclosing(await self._models.generate_content_stream(**arguments)) as parts:
+            async with AsyncExitStack() as streams:
+                STREAMS.set(streams)
+                parts = await streams.enter_async_context(aclosing(await self._models.generate_content_stream(**arguments)))
                 async for part in parts:
                     reading.take(part.model_dump(by_alias=True, mode="json", exclude_none=True))
         else:

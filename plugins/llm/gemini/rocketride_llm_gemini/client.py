@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from rocketride_llm import LLMError, certificates, http_client
@@ -15,8 +16,10 @@ if TYPE_CHECKING:
     import httpx2
     from google.genai import Client
 
-__all__ = ["client_for", "http_for"]
+__all__ = ["STREAMS", "client_for", "http_for"]
 
+# The client leaves a stream half read where an event is an error; without an end of its own the garbage collector would end it.
+STREAMS: ContextVar[AsyncExitStack | None] = ContextVar("rocketride_llm_gemini_streams", default=None)
 VERSIONED = re.compile(r"(?P<host>.*?)/(?P<version>v\d+\w*)")
 
 
@@ -66,10 +69,9 @@ async def _tidy(response: Any) -> None:
     """Hands on the whole events of a stream, their counts made numbers: the client would refuse others."""
     if response.status_code != 200 or "event-stream" not in response.headers.get("content-type", ""):
         return
-    pieces = response.aiter_bytes
-
-    async def whole() -> AsyncIterator[bytes]:
-        async for event in tidied(pieces()):
-            yield event
-
-    response.aiter_bytes = whole
+    written = tidied(response.aiter_bytes())
+    response.aiter_bytes = lambda: written
+    streams = STREAMS.get()
+    if streams is not None:
+        streams.push_async_callback(response.aclose)
+        streams.push_async_callback(written.aclose)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any
 
@@ -16,13 +16,13 @@ __all__ = ["tidied"]
 COUNTED = re.compile("[cC]ount$")
 
 
-async def tidied(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """The events, each in one piece; what is no count in `usageMetadata` is taken out.
+async def tidied(pieces: AsyncGenerator[bytes, None]) -> AsyncGenerator[bytes, None]:
+    """The events, each in one piece; what is no count in `usageMetadata` is taken out. Closes `pieces`.
 
     Raises:
         LLMError: the stream ends in the middle of an event.
     """
-    async with aclosing(blocks(pieces)) as written:
+    async with aclosing(pieces), aclosing(blocks(pieces)) as written:
         async for event in written:
             yield _tidy(event) + b"\n\n"
 

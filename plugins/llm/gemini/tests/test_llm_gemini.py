@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import gc
+import inspect
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Any
 
 import pytest
@@ -197,7 +199,7 @@ async def test_events_come_whole_and_their_counts_are_numbers(end: str, size: in
     ]
     data = "".join(event + end for event in events).encode()
 
-    async def pieces(data: bytes) -> AsyncIterator[bytes]:
+    async def pieces(data: bytes) -> AsyncGenerator[bytes, None]:
         for at in range(0, len(data), size):
             await asyncio.sleep(0)
             yield data[at : at + size]
@@ -254,6 +256,22 @@ def test_an_error_inside_a_stream_says_no_status_of_http() -> None:
     error = failed(FailMidway(), streamed=True)
     assert (error.kind, error.status) == ("unavailable", 0)
     assert "An internal error has occurred" in str(error)
+
+
+def test_an_error_inside_a_stream_leaves_nothing_half_read() -> None:
+    """What is left to the garbage collector, it may end in any order, and asyncio complains."""
+    left: list[str] = []
+
+    def work(model: Any, question: Question) -> str:
+        with pytest.raises(LLMError):
+            model.ask(question, on_token=lambda text: None)
+        streams = [one for one in gc.get_objects() if inspect.isasyncgen(one) and one.ag_frame is not None]
+        left.extend(one.__name__ for one in streams if one.__name__ in ("tidied", "blocks", "aiter_bytes"))
+        return "ok"
+
+    result, _ = run(FailMidway(reply=Say("one two three four five")), work=work)
+    result.checked()
+    assert not left
 
 
 def test_retry_info_is_waited_for() -> None:
