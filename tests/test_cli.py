@@ -193,7 +193,8 @@ def start(site: Path, place: Path) -> Iterator[Callable[..., subprocess.Popen[st
     env = os.environ | {"PYTHONPATH": os.pathsep.join([str(site), str(Path(__file__).parents[1])]), "PYTHONUNBUFFERED": "1"}
 
     def go(*words: str, **more: Any) -> subprocess.Popen[str]:
-        one = subprocess.Popen(command(*words), env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
+        given: dict[str, Any] = {"stdout": subprocess.PIPE, **more}
+        one = subprocess.Popen(command(*words), env=env, stderr=subprocess.PIPE, text=True, **given)
         running.append(one)
         return one
 
@@ -719,6 +720,17 @@ def test_a_terminal_gets_a_bar_and_the_results_stay_apart(start: Callable[..., s
     assert b"1 failed" in shown
     assert b"failed  in/b.txt" in shown
     assert b"ok      " not in shown
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="/dev/full is of Linux")
+def test_a_full_disk_is_no_error_of_ours(start: Callable[..., subprocess.Popen[str]]) -> None:
+    with Path("/dev/full").open("w") as full:
+        running = start("nodes", stdout=full)
+    _, said = running.communicate(timeout=60)
+    assert running.returncode == 1
+    assert said.splitlines() == [
+        "rocketride-core: nothing more can be written: No space left on device; make room, or write somewhere else"
+    ]
 
 
 def test_a_reader_that_leaves_is_no_error_of_ours(start: Callable[..., subprocess.Popen[str]]) -> None:

@@ -6,6 +6,7 @@ Exit codes: 0 all good, 1 an object failed or was left undone, 2 a wrong file, i
 
 from __future__ import annotations
 
+import errno
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -111,6 +112,9 @@ def _explain(error: Exception, words: list[str]) -> int:
         from .render import failure
 
         _say(failure(error))
+        return FAILED
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+        _say(f"nothing more can be written: {error.strerror}; make room, or write somewhere else")
         return FAILED
     _say(_hidden(f"{type(error).__name__}: {error}\n  this should not happen; --debug shows where it did", words))
     return FAILED

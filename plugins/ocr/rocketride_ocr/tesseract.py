@@ -83,7 +83,9 @@ class Program:
             with on_cancel(process.kill):
                 output, said = process.communicate(content.getvalue(), timeout=seconds)
         except subprocess.TimeoutExpired:
-            raise OcrTimeLimit(f"not read within {seconds:g} s; raise max_seconds if it is worth the wait") from None
+            raise OcrTimeLimit(
+                f"not read within {seconds:.3g} s; raise max_seconds, or the object's limit, if it is worth the wait"
+            ) from None
         finally:
             if process.poll() is None:
                 process.kill()
@@ -120,7 +122,9 @@ class Library:
             with self._lock:
                 self._idle.append(api)
         if not done:
-            raise OcrTimeLimit(f"not read within {seconds:g} s; raise max_seconds if it is worth the wait")
+            raise OcrTimeLimit(
+                f"not read within {seconds:.3g} s; raise max_seconds, or the object's limit, if it is worth the wait"
+            )
         return found
 
     def _engine(self) -> Any:

@@ -153,7 +153,9 @@ class Parser:
         code = process.wait()
         self._drop()
         if reason == "time":
-            return TimeLimit(f"{name}: not parsed within {seconds:g} s; raise max_seconds if it is worth the wait")
+            return TimeLimit(
+                f"{name}: not parsed within {seconds:.3g} s; raise max_seconds, or the object's limit, if it is worth the wait"
+            )
         if reason:
             return ParseCancelled(f"{name}: cancelled while it was being parsed")
         how = f"exit status {code}"
