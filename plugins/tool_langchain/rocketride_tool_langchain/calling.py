@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import uuid
+from asyncio import CancelledError, current_task
 from collections.abc import Callable, Mapping
 from copy import copy
 from functools import wraps
@@ -27,6 +28,7 @@ from .results import plain
 __all__ = ["LangchainTool", "offer"]
 
 _LIBRARY = (BaseTool, StructuredTool, SingleInput)
+CANCELLED = "it was cancelled from inside"
 _WRONG = (ValidationError, ValidationErrorV1)
 
 
@@ -188,7 +190,10 @@ class _Call:
         @wraps(run)
         def kept(*args: Any, **kwargs: Any) -> Any:
             self.entered = True
-            return self._keep(run(*args, **kwargs))
+            try:
+                return self._keep(run(*args, **kwargs))
+            except CancelledError as error:
+                raise ToolException(CANCELLED) from error
 
         return kept
 
@@ -196,7 +201,13 @@ class _Call:
         @wraps(run)
         async def kept(*args: Any, **kwargs: Any) -> Any:
             self.entered = True
-            return self._keep(await run(*args, **kwargs))
+            try:
+                return self._keep(await run(*args, **kwargs))
+            except CancelledError as error:
+                task = current_task()
+                if task is not None and task.cancelling():  # by the entry's end, a time limit, a cancel
+                    raise
+                raise ToolException(CANCELLED) from error
 
         return kept
 

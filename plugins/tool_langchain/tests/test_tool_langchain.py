@@ -248,6 +248,23 @@ HUNG = threading.Event()
 
 
 @kit
+@tool
+async def stopped() -> str:
+    """Waits for what is cancelled."""
+    task = asyncio.ensure_future(asyncio.sleep(30))
+    task.cancel()
+    await task
+    return "late"
+
+
+@kit
+@tool
+def stopped_too() -> str:
+    """Runs what is cancelled."""
+    raise asyncio.CancelledError
+
+
+@kit
 class Kit(BaseToolkit):
     firm: str
 
@@ -552,6 +569,13 @@ def test_a_time_limit_cancels_a_coroutine() -> None:
         pipeline.run(Entry("e"), TEXT("hang")).checked()
         assert HUNG.wait(5)
     assert isinstance(Agent.outcome, ToolTimeout)
+
+
+@pytest.mark.parametrize("name", ["stopped", "stopped_too"])
+def test_a_tool_that_is_cancelled_from_inside_fails_alone(name: str) -> None:
+    error = call(f"{name} {{}}")
+    assert isinstance(error, ToolFailure)
+    assert str(error) == f"t_1.{name}: it was cancelled from inside"
 
 
 # ---- what is imported
