@@ -59,6 +59,7 @@ class LLMError(RocketRideError):
         address: where, without user and password; "" where that is not known.
         lost: of kind `connection`, there was a connection, and it broke.
         component: the LLM node.
+        among: the LLM node, where it is one of several that were meant by one name; begins the message then.
         status: of the HTTP reply, 0 where there was none.
         retry_after: seconds after which the vendor wants to be asked again, None where it did not say.
         attempts: how often it was asked, the last time included.
@@ -78,7 +79,7 @@ class LLMError(RocketRideError):
         lost: bool = False,
     ) -> None:
         self.kind, self.detail, self.vendor, self.model, self.sentence = kind, detail, vendor, model, sentence
-        self.lost, self.address = lost, ""
+        self.lost, self.address, self.among = lost, "", ""
         self.status, self.retry_after, self.component, self.attempts = status, retry_after, "", 1
         super().__init__(kind, detail)
 
@@ -92,6 +93,7 @@ class LLMError(RocketRideError):
         place = f" at {self.address}" if self.address else ""
         said = self.sentence or usual.format(vendor=self.vendor, model=self.model, place=place)
         said = f"{said[:1].upper()}{said[1:]}"
+        said = f"{self.among}: {said}" if self.among else said
         told = " ".join(self.detail.split())
         if told:
             said += f": {told[:LONGEST]}{'…' if len(told) > LONGEST else ''}"

@@ -146,6 +146,8 @@ class Routed:
                 if listener.told or reason not in self.node.config.switch_on:
                     for component, before in failed[:-1]:
                         error.add_note(f"before that, {component}: {before}")
+                    if len(models) > 1 and error.component != self.node.id:
+                        error.among = error.among or served.component
                     raise
                 continue
             self._tell(served.component, failed)

@@ -208,6 +208,7 @@ def test_other_errors_are_told_at_once_unless_the_config_says_otherwise(kind: An
         result = run(pipeline)
     assert (cause(result).kind, models["b"].asked) == (kind, 0)
     assert result.usage["router"] == {"failed.a": 1}
+    assert str(cause(result)).startswith("a: ")
     with routed(models, plain, switchOn=[kind]) as pipeline:
         assert run(pipeline).checked()[ANSWERS] == [Answer("two")]
 

@@ -143,6 +143,7 @@ def test_what_the_second_one_could_not_help_is_told_at_once(step: Any, kind: str
     result, _, requests = asked(step)
     assert isinstance(result.error.__cause__, LLMError)
     assert (result.error.__cause__.kind, result.error.__cause__.component, requests) == (kind, "llm_1", [1, 0])
+    assert ": llm_1: " in str(result.error)
 
 
 def test_a_stream_that_breaks_off_is_not_said_twice() -> None:
