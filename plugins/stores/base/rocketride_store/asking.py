@@ -15,6 +15,7 @@ from .filters import Request
 from .groups import by_group, relevance, words_of
 from .keeper import Keeper
 from .results import Found, expanded
+from .texts import storable
 
 __all__ = ["Asker"]
 
@@ -85,6 +86,7 @@ class Asker:
         """Chunks that hold all words."""
         if request.where.impossible or self.keeper.known() is None:
             return []
+        words = [storable(word) for word in words]  # as the texts are that they are looked for in
         return self.store.select(request.where, words=words, offset=request.offset, limit=request.limit)
 
     def matching_any(self, query: str, request: Request) -> list[Document]:

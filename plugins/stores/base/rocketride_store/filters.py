@@ -16,6 +16,8 @@ import attrs
 
 from rocketride_core import Arguments
 
+from .texts import encodes, whole
+
 __all__ = ["Condition", "Request", "Where"]
 
 Operator = Literal["eq", "ne", "in", "ge", "le"]
@@ -52,15 +54,24 @@ class Condition:
         value = metadata.get(self.key)
         match self.operator:
             case "eq":
-                return bool(value == self.value)
+                return _same(value, self.value)
             case "ne":
-                return bool(value != self.value)
+                return not _same(value, self.value)
             case "in":
-                return value in self.value
+                return value in self.value and any(_same(value, one) for one in self.value)
             case "ge":
-                return value is not None and bool(value >= self.value)
+                return _number(value) and bool(value >= self.value)
             case "le":
-                return value is not None and bool(value <= self.value)
+                return _number(value) and bool(value <= self.value)
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Equal as databases compare: true is not 1, though Python says so."""
+    return bool(one == other) and isinstance(one, bool) is isinstance(other, bool)
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 @attrs.frozen
@@ -154,4 +165,5 @@ def _one(name: str, value: Any, kind: type) -> Any:
         raise ValueError(f"a question's filter has {name!r} with {value!r}; a store expects {kind.__name__} there")
     if isinstance(value, int) and name not in ("offset", "limit") and not -_BIGGEST <= value < _BIGGEST:
         raise ValueError(f"a question's filter has {name!r} with {value}; a store expects a number of 64 bits there")
-    return value
+    # As it is stored: no chunk has halves of surrogate pairs, and not every database can be asked for them.
+    return whole(value) if isinstance(value, str) and not encodes(value) else value

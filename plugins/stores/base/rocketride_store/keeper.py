@@ -72,6 +72,8 @@ class Keeper:
         return collection
 
     def _new(self, documents: Sequence[Document], wanted: Collection) -> Collection:
+        if not wanted.dimension:  # it would be recorded, and no other vector would ever fit
+            raise self._placed(StoreError("invalid", sentence="The document's vector is empty; look at what embeds it"))
         self._fit(wanted, documents)  # documents that do not fit each other make no collection
         return self.accept(self._backend.create(wanted)) or self._missing()
 

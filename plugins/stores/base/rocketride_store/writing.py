@@ -18,6 +18,7 @@ from .backend import VectorStore, chunk_id
 from .errors import StoreError
 from .filters import Where
 from .keeper import Keeper
+from .texts import encodes, storable, whole
 
 __all__ = ["BATCH", "Pending", "Writer"]
 
@@ -60,12 +61,16 @@ class Pending:
         id = metadata["objectId"] = str(metadata.get("objectId") or entry.object_id)
         numbers = self.numbers.get(id)
         if numbers is None:
-            if "\x00" in id or not _encodes(id):
+            if "\x00" in id or not encodes(id):
                 raise ValueError(f"a document's 'objectId' has a NUL or half of a surrogate pair: {id!r}")
             numbers = self.numbers[id] = Numbers()
         metadata["chunkId"] = numbers.give(metadata.get("chunkId"))
+        for key in ("tableId", "permissionId"):  # 2.0 is 2 to some databases, and to others not
+            value = metadata.get(key)
+            if type(value) is float and value.is_integer():
+                metadata[key] = int(value)
         return Document(  # `attrs.evolve` takes five times as long
-            _storable(document.text), metadata, document.embedding, document.embedding_model, document.score, document.kind
+            storable(document.text), metadata, document.embedding, document.embedding_model, document.score, document.kind
         )
 
 
@@ -97,7 +102,7 @@ class Writer:
             try:
                 size = _bytes(chunk)
             except UnicodeEncodeError:  # a file's name that is not UTF-8, for one
-                chunk = attrs.evolve(chunk, metadata=_whole(chunk.metadata))
+                chunk = attrs.evolve(chunk, metadata=whole(chunk.metadata))
                 size = _bytes(chunk)
             if pending.documents and (len(pending.documents) >= BATCH or pending.size + size > self.largest):
                 self.write()
@@ -149,32 +154,6 @@ class Writer:
         ]
 
 
-def _storable(text: str) -> str:
-    """The text without what databases refuse: NUL characters, and halves of surrogate pairs, both of which parsers produce."""
-    if text.isascii() and "\x00" not in text:
-        return text
-    if "\x00" in text:
-        text = text.replace("\x00", "\ufffd")
-    return text if _encodes(text) else _whole(text)
-
-
-def _encodes(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _whole(value: Any) -> Any:
-    """The same JSON value with replacement characters in place of halves of surrogate pairs."""
-    if isinstance(value, str):
-        return value.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    if isinstance(value, Mapping):
-        return {_whole(key): _whole(one) for key, one in value.items()}
-    return [_whole(one) for one in value] if isinstance(value, Sequence) else value
-
-
 def _bytes(document: Document) -> int:
     embedding, text = document.embedding, document.text
     metadata: Mapping[str, Any] = document.metadata
@@ -187,7 +166,7 @@ def _bytes(document: Document) -> int:
             size += len(value) if value.isascii() else len(value.encode())
         elif kind not in _PLAIN:
             size += _weight(value)
-    return size + sum(map(len, metadata)) + 12 * len(metadata)
+    return size + sum(map(_key, metadata)) + 12 * len(metadata)
 
 
 _PLAIN = (int, bool, float, type(None))
@@ -200,10 +179,24 @@ def _weight(value: Any) -> int:
     if isinstance(value, str):
         return len(value) + 2 if value.isascii() else len(value.encode()) + 2
     if isinstance(value, Mapping):
-        return sum(_weight(key) + 2 + _weight(one) for key, one in value.items())
-    if isinstance(value, Sequence):
+        return sum(_key(key) + 2 + _weight(one) for key, one in value.items())
+    if isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray, memoryview)):
         return sum(2 + _weight(one) for one in value)
-    return 8
+    if isinstance(value, (int, float)):  # of a class of its own
+        return 8
+    raise _not_json(value)
+
+
+def _key(key: Any) -> int:
+    if not isinstance(key, str):
+        raise _not_json(key)
+    return _weight(key)
+
+
+def _not_json(value: Any) -> ValueError:
+    # Each database makes something else of it, or an error of its own.
+    told = f"a document's metadata has {value!r:.60} of type {type(value).__name__}, which JSON does not have"
+    return ValueError(f"{told}; write a text, a number, a list or an object with texts as keys")
 
 
 def batched(keys: Iterable[str], size: int) -> Iterator[list[str]]:

@@ -37,8 +37,11 @@ _KEYS = "rocketride.keys"
 _FILTERED = ("nodeId", "parent", "name", "permissionId", "isDeleted", "isTable", "tableId", "rocketride.json", "rocketride.kind")
 # A server takes 40 MiB in a request; vectors grow by a third on their way, and texts by their escapes.
 _BYTES = 16 << 20
-# Values in the lists of one filter: SQLite takes 32,766 variables in a statement, and Chroma needs some for itself.
+# Values in the lists of one filter: SQLite takes 32,766 variables in a statement, and Chroma needs some for itself. A number is two of
+# them, because it is looked for as an integer and as a float.
 LISTED = 32_000
+# Words of one question: SQLite takes expressions 1,000 deep.
+WORDS = 500
 # A collection of so few chunks is compared whole: its graph, and so its ranking, depends on the order in which chunks came.
 _COMPARED = 128
 _PAGE = 1000  # chunks that are compared here at once
@@ -220,12 +223,10 @@ def _metric(handle: chromadb.Collection) -> str:
 
 
 def _where(where: Where) -> Any:
-    listed = sum(len(c.value) for c in where if c.operator == "in")
+    listed = sum(1 if isinstance(value, str) else 2 for c in where if c.operator == "in" for value in c.value)
     if listed > LISTED:
-        raise StoreError(
-            "invalid",
-            sentence=f"Chroma takes at most {LISTED} values in the lists of a filter, and this one has {listed}; ask in several parts",
-        )
+        told = f"Chroma takes at most {LISTED} texts, or {LISTED // 2} numbers, in the lists of a filter, and this one has more"
+        raise StoreError("invalid", sentence=f"{told}; ask in several parts")
     terms = [{c.key: {_OPERATORS[c.operator]: list(c.value) if c.operator == "in" else c.value}} for c in where]
     return {"$and": terms} if len(terms) > 1 else terms[0] if terms else None
 
@@ -234,5 +235,9 @@ _OPERATORS = {"eq": "$eq", "ne": "$ne", "in": "$in", "ge": "$gte", "le": "$lte"}
 
 
 def _words(words: Sequence[str]) -> Any:
+    words = list(dict.fromkeys(words))
+    if len(words) > WORDS:
+        told = f"Chroma takes at most {WORDS} words in a question, and this one has {len(words)}"
+        raise StoreError("invalid", sentence=f"{told}; ask with fewer, or in several parts")
     terms = [{"$regex": "(?i)" + "".join(f"\\{c}" if c in r"\.+*?()|[]{}^$#&-~/" else c for c in word)} for word in words]
     return {"$and": terms} if len(terms) > 1 else terms[0] if terms else None

@@ -99,9 +99,27 @@ def test_the_lists_of_a_filter_have_32000_values(tmp_path: Path) -> None:
     assert len(store.ids(where)) == 1
     more = where.and_in("chunkId", [0])
     for call in (lambda: store.select(more), lambda: store.search(vector(1, 0, 0), more, 5), lambda: store.ids(more)):
-        with pytest.raises(StoreError, match="at most 32000 values in the lists of a filter, and this one has 32001") as caught:
+        with pytest.raises(StoreError, match="at most 32000 texts, or 16000 numbers, in the lists of a filter") as caught:
             call()
         assert caught.value.kind == "invalid"
+    numbers = Where().and_in("chunkId", range(LISTED // 2))
+    assert keys(store.select(numbers)) == [("a", 0), ("b", 0)]
+    with pytest.raises(StoreError, match="16000 numbers"):
+        store.select(Where().and_in("chunkId", range(LISTED // 2 + 1)))
+    store.close()
+
+
+def test_a_question_has_500_words(tmp_path: Path) -> None:
+    from rocketride_store_chroma.backend import WORDS, ChromaStore, embedded
+
+    store = ChromaStore(embedded(tmp_path), "words")
+    store.create(Collection("words", 3))
+    words = [f"w{number}" for number in range(WORDS)]
+    store.upsert([chunk("a", 0, " ".join(words))])
+    assert keys(store.select(Where(), words=words * 2)) == [("a", 0)]
+    with pytest.raises(StoreError, match="at most 500 words") as caught:
+        store.select(Where(), words=[*words, "more"])
+    assert caught.value.kind == "invalid"
     store.close()
 
 

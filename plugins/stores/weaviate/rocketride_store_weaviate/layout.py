@@ -138,7 +138,7 @@ def document_of(kept: Mapping[str, Any], *, ours: bool, score: float | None = No
 
 
 def _deleted(metadata: Mapping[str, Any]) -> bool:
-    return bool(metadata.get("isDeleted") == True)  # noqa: E712 - as Condition.holds compares
+    return metadata.get("isDeleted") is True
 
 
 def filters(where: Where, words: Sequence[str] = ()) -> list[Any]:

@@ -134,6 +134,14 @@ class Finding(Making):
         assert keys(store.select(Where((Condition("permissionId", "ne", 3),)))) == [("bare", 0)]
         assert keys(store.select(Where((Condition("permissionId", "le", 3),)))) == [("full", 0)]
 
+    def test_true_is_not_one(self, store: VectorStore) -> None:
+        odd = chunk("odd", 0, isTable=1, isDeleted=1, tableId=True, permissionId=False)
+        self.fill(store, odd, chunk("fit", 0, isTable=True, tableId=1, permissionId=0))
+        assert sorted(keys(store.select(Request.of({}).where))) == [("fit", 0), ("odd", 0)]
+        for filter in ({"isTable": True}, {"tableIds": [1]}, {"permissions": [0]}):
+            assert keys(store.select(Request.of(filter).where)) == [("fit", 0)], filter
+            assert keys(store.search(vector(1, 0, 0), Request.of(filter).where, 5)) == [("fit", 0)], filter
+
     def test_pages_are_disjoint_and_complete(self, store: VectorStore) -> None:
         self.fill(store, *(chunk("a", number) for number in range(7)))
         pages = [keys(store.select(ALL, offset=offset, limit=3)) for offset in (0, 3, 6, 9)]
