@@ -536,7 +536,11 @@ async def test_a_time_limit_of_asyncio_cancels_the_entry_too() -> None:
     block = Block()
     with opened(*LINE) as p:
         with pytest.raises(TimeoutError):
-            await asyncio.wait_for(p.arun(entry("e", a=block.script), TEXT("x")), 0.1)
+            async with asyncio.timeout(20) as limit:
+                running = asyncio.create_task(p.arun(entry("e", a=block.script), TEXT("x")))
+                await asyncio.to_thread(block.began.wait, 10)  # on a busy machine the limit would be over before
+                limit.reschedule(asyncio.get_running_loop().time())
+                await running
         assert block.free.wait(5)
 
 
