@@ -14,7 +14,7 @@ from .memory import InMemory, similarities
 from .node import StoreNode
 from .patience import Patience, http_limits, within
 from .patient import Patient
-from .places import MEMORY, Address, Folders, engine, in_use
+from .places import MEMORY, Address, Folders, engine, in_use, room
 from .probing import Findings
 from .records import flat, from_flat
 from .scores import METRICS, Distances, raw_threshold, similarity
@@ -56,6 +56,7 @@ __all__ = [
     "profile",
     "ranked",
     "raw_threshold",
+    "room",
     "similarities",
     "similarity",
     "transport",

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -15,7 +16,7 @@ import attrs
 
 from .errors import StoreError
 
-__all__ = ["MEMORY", "Address", "Folders", "engine", "in_use"]
+__all__ = ["MEMORY", "Address", "Folders", "engine", "in_use", "room"]
 
 MEMORY: Final = ":memory:"  # as a folder: a database that keeps nothing
 D = TypeVar("D")
@@ -154,6 +155,22 @@ def in_use(product: str, folder: Path | None) -> StoreError:
     """The error of a folder whose engine tells that another process has it open."""
     told = f"The folder {folder} is in use by another process; run a {product} server to share it, or use another folder"
     return StoreError("invalid", sentence=told)
+
+
+def room(folder: Path, least: int = 32 << 20) -> None:
+    """Refuses a write into the folder of an engine that a full disk would break: one that writes through mapped memory dies with the process.
+
+    Parameters:
+        folder: one that exists.
+        least: bytes that must be free.
+
+    Raises:
+        StoreError: of kind `full`.
+    """
+    free = shutil.disk_usage(folder).free
+    if free < least:
+        told = f"{free >> 20} MiB are free where {folder} is, and a write needs {least >> 20} MiB; make room, and try again"
+        raise StoreError("full", told)
 
 
 def engine(module: str, product: str, package: str, distribution: str) -> Any:

@@ -186,6 +186,8 @@ class MilvusStore(VectorStore):
     # ---- parts
 
     def _write(self, rows: Sequence[Mapping[str, Any]], **options: Any) -> None:
+        if self._folder is not None:
+            self._folder.room()
         done = int(self._client.upsert(self._name, list(rows), **options, **self._options).get("upsert_count", 0))
         if done != len(rows):
             raise StoreError("not-confirmed", f"Milvus confirms {done} of {len(rows)} chunks in {self._name}")

@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from rocketride_store import Folders, StoreError, engine, in_use
+from rocketride_store import Folders, StoreError, engine, in_use, room
 
 from .kept import Kept
 from .opening import UNLIMITED, connected
@@ -59,6 +59,10 @@ class Folder:
         """What is known of a collection's chunks."""
         with self._lock:
             return self._kept.setdefault(collection, Kept())
+
+    def room(self) -> None:
+        """Refuses a write where a full disk would leave half of it, which hides what is written after it."""
+        room(self._place)
 
     def wrote(self, collection: str, chunks: int) -> None:
         """Tells that so many chunks were written."""

@@ -87,6 +87,7 @@ _WORDS: tuple[tuple[str, Kind], ...] = (
     ("PrivilegeNotPermitted", "permission"),
     ("permission deny", "permission"),
     ("larger than max", "too-large"),
+    ("No space left on device", "full"),
 )
 
 

@@ -6,11 +6,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from rocketride_store import Collection, VectorStore, Where
+from rocketride_store import Collection, StoreError, VectorStore, Where
 from rocketride_store.backend import chunk_id
 from rocketride_store.testing import chunk, keys
 
@@ -139,3 +140,16 @@ def test_threads_that_write_and_remove_leave_no_chunk_unknown(store: VectorStore
     there = {object_id: {number for of, number in keys(store.select(ALL)) if of == object_id} for object_id in ("a", "o0", "o3")}
     assert all(set(store.ids(Where.object(one))) == ids_of(one, *numbers) for one, numbers in there.items())
     assert len(there["o3"]) == 15
+
+
+def test_a_full_disk_is_told_and_nothing_is_half_written(store: VectorStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    from rocketride_store_milvus.opening import _kind
+
+    store.upsert([chunk("a", 0)])
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=0))
+    for write in (lambda: store.upsert([chunk("a", 1)]), lambda: store.mark(store.ids(ALL), True)):
+        with pytest.raises(StoreError, match="0 MiB are free") as caught:
+            write()
+        assert caught.value.kind == "full"
+    assert keys(store.select(ALL)) == [("a", 0)]
+    assert _kind(65535, "[Errno 28] No space left on device") == "full"

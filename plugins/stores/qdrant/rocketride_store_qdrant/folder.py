@@ -19,7 +19,7 @@ from typing import Any
 import attrs
 from qdrant_client import models
 
-from rocketride_store import Folders, engine, in_use
+from rocketride_store import Folders, engine, in_use, room
 
 __all__ = ["FolderClient"]
 
@@ -75,6 +75,8 @@ class FolderClient:
         return SimpleNamespace(config=SimpleNamespace(params=SimpleNamespace(vectors=vectors)), points_count=count)
 
     def create_collection(self, name: str, *, vectors_config: models.VectorParams) -> bool:
+        self._folder.mkdir(parents=True, exist_ok=True)
+        room(self._folder)
         edge, place = self._edge, self._place(name)
         distance = getattr(edge.Distance, vectors_config.distance.name.capitalize())
         config = edge.EdgeConfig(vectors=edge.EdgeVectorParams(size=vectors_config.size, distance=distance))
@@ -147,6 +149,7 @@ class FolderClient:
             raise
 
     def _update(self, name: str, operation: Any) -> Any:
+        room(self._folder)  # where there is none, the engine does not fail: the process dies of SIGBUS
         opened = self._opened(name)
         opened.shard.update(operation)
         with _shards.lock:

@@ -11,6 +11,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -154,3 +155,21 @@ def test_metadata_of_any_depth_can_be_read_again(tmp_path: Path) -> None:
         store.create(Collection("c", 3, "m"))
         store.upsert([chunk("a", 0, deep=deep)])
         assert store.select(Where())[0].metadata["deep"] == deep
+
+
+def test_a_disk_that_is_full_is_told_before_the_engine_dies_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store = in_folder(tmp_path / "index")
+    free = 31 << 20
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=free))
+    with pytest.raises(StoreError, match="31 MiB are free") as caught:
+        store.create(FIRST)
+    assert caught.value.kind == "full"
+    free = 32 << 20
+    store.create(FIRST)
+    store.upsert([chunk("a", 0)])
+    free = 0
+    for write in (lambda: store.upsert([chunk("a", 1)]), lambda: store.mark(store.ids(Where()), True)):
+        with pytest.raises(StoreError, match="0 MiB are free"):
+            write()
+    assert len(store.ids(Where())) == 1
+    store.close()
