@@ -157,7 +157,7 @@ def in_use(product: str, folder: Path | None) -> StoreError:
     return StoreError("invalid", sentence=told)
 
 
-def room(folder: Path, least: int = 32 << 20) -> None:
+def room(folder: Path, least: int = 96 << 20) -> None:
     """Refuses a write into the folder of an engine that a full disk would break: one that writes through mapped memory dies with the process.
 
     Parameters:
@@ -169,7 +169,7 @@ def room(folder: Path, least: int = 32 << 20) -> None:
     """
     free = shutil.disk_usage(folder).free
     if free < least:
-        told = f"{free >> 20} MiB are free where {folder} is, and a write needs {least >> 20} MiB; make room, and try again"
+        told = f"{free >> 20} MiB are free where {folder} is, and its engine needs {least >> 20} MiB; make room, and try again"
         raise StoreError("full", told)
 
 

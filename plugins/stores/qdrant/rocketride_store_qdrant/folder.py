@@ -25,6 +25,8 @@ __all__ = ["FolderClient"]
 
 # Writes between two flushes: the log of a shard grows until then.
 _FLUSH = 50
+# Bytes that must be free for a shard to be loaded: it makes a new log, of mapped memory too.
+_LOADING = 40 << 20
 _DONE = SimpleNamespace(status=models.UpdateStatus.COMPLETED)
 
 
@@ -75,8 +77,6 @@ class FolderClient:
         return SimpleNamespace(config=SimpleNamespace(params=SimpleNamespace(vectors=vectors)), points_count=count)
 
     def create_collection(self, name: str, *, vectors_config: models.VectorParams) -> bool:
-        self._folder.mkdir(parents=True, exist_ok=True)
-        room(self._folder)
         edge, place = self._edge, self._place(name)
         distance = getattr(edge.Distance, vectors_config.distance.name.capitalize())
         config = edge.EdgeConfig(vectors=edge.EdgeVectorParams(size=vectors_config.size, distance=distance))
@@ -85,6 +85,7 @@ class FolderClient:
         making.mkdir(parents=True)
         place.parent.mkdir(exist_ok=True)
         try:
+            room(making)
             edge.EdgeShard.create(str(making), config).close()
             making.rename(place)
         finally:
@@ -141,6 +142,7 @@ class FolderClient:
             return self._mine[name]
 
     def _load(self, place: Path) -> _Open:
+        room(place, _LOADING)
         try:
             return _Open(self._edge.EdgeShard.load(str(place)))
         except Exception as error:
