@@ -119,7 +119,7 @@ class Asker:
                 f"{self.component}, or bind one to it (control `embedding`, or a block `embedding` in its config)"
             )
         self.keeper.for_embedder(self.embedder.dimension, self.embedder.model)
-        vectors = tuple(self.embedder.embed(question.texts, query=True))
+        vectors = tuple(self.embedder.embed([storable(text) for text in question.texts], query=True))
         return attrs.evolve(question, embeddings=vectors, embedding_model=self.embedder.model)
 
 

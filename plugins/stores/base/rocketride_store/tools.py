@@ -16,6 +16,7 @@ from .backend import VectorStore
 from .errors import StoreError
 from .filters import Request, Where
 from .keeper import Keeper
+from .texts import storable
 from .writing import MOST, Writer
 
 __all__ = ["Deleted", "Hit", "SearchFilter", "Searched", "ToolDocument", "Upserted", "delete", "search", "upsert"]
@@ -79,7 +80,7 @@ def search(asker: Asker, query: str, top_k: int, filter: SearchFilter | None) ->
         why = "no embedding is bound to it"
     else:
         try:
-            [vector] = asker.embedder.embed([query], query=True)
+            [vector] = asker.embedder.embed([storable(query)], query=True)
         except Exception as error:  # noqa: BLE001 - whatever keeps the embedder from its work, words can still be compared
             why = f"its embedding failed: {error}"
         else:

@@ -136,7 +136,7 @@ class Writer:
         return sum(len(told.taken) for told in numbers.values())
 
     def _embedded(self, documents: Sequence[Document]) -> Sequence[Document]:
-        bare = [document.text for document in documents if document.embedding is None]
+        bare = [storable(document.text) for document in documents if document.embedding is None]
         if not bare:
             return documents
         embedder = self.embedder

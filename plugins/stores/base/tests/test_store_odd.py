@@ -11,8 +11,8 @@ import attrs
 import numpy as np
 import pytest
 
-from rocketride_core import Document, NodeSpec, Question, RunError
-from rocketride_core.testing import node_harness
+from rocketride_core import EMBEDDING, Document, NodeSpec, Question, RunError
+from rocketride_core.testing import FakeEmbedder, node_harness
 from rocketride_store import InMemory, StoreConfig, StoreNode, Where
 from rocketride_store.filters import Condition
 from rocketride_store.testing import chunk, keys, vector
@@ -92,3 +92,11 @@ def test_metadata_may_be_numbers_of_other_classes(harness: Any) -> None:
 def test_only_numbers_are_greater(value: Any, wanted: bool) -> None:
     assert Condition("chunkId", "ge", 1).holds({"chunkId": value}) is wanted
     assert Condition("chunkId", "le", 9).holds({"chunkId": value}) is wanted
+
+
+def test_what_is_embedded_is_what_is_stored() -> None:
+    Odd.database = Strict("odd")
+    with node_harness(Odd, controls={EMBEDDING: FakeEmbedder()}) as harness:
+        harness.run({"documents": [[Document("one\x00two \ud800", {"objectId": "a"})]]})
+        [found] = ask(harness, "one\x00two \ud800", "question")
+    assert (found.text, found.score) == ("one\ufffdtwo \ufffd", 1.0)

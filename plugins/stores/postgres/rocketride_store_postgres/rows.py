@@ -25,6 +25,7 @@ COLUMNS = ("id", "content", "embedding", "metadata", "kind", "exact")
 # Keys whose chunks are found by an index. It holds hashes, because a B-tree takes no text of more than 2,704 bytes.
 INDEXED = ("objectId", "parent")
 _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+_LONG = 200  # letters of a word that a pattern has
 
 
 class Vector:
@@ -98,8 +99,19 @@ def conditions(where: Where, words: Sequence[str] = ()) -> tuple[sql.Composable,
         clauses.append(clause)
         values += given
     for word in words:
-        clauses.append(sql.SQL("content ~ %s"))
-        values.append(pattern(word))
+        begins = pattern(word[:_LONG])
+        if len(word) <= _LONG:
+            clauses.append(sql.SQL("content ~ %s"))
+            values.append(begins)
+        else:  # PostgreSQL takes seconds to read a pattern of that length, or refuses it
+            clauses.append(sql.SQL("CASE WHEN content ~ %s THEN strpos(translate(content, %s, %s), %s) > 0 ELSE false END"))
+            small = _small()
+            values += [
+                begins,
+                "".join(small),
+                "".join(small.values()),
+                "".join(small.get(letter, letter) for letter in _kept_text(word)),
+            ]
     return sql.SQL(" AND ").join(clauses), values
 
 
@@ -126,7 +138,11 @@ def _condition(one: Condition) -> tuple[sql.Composable, list[Any]]:
 
 def pattern(word: str) -> str:
     """A regular expression for a word in any letter case, whatever the locale of the database knows of letters."""
-    return "".join(_letter(letter) for letter in word.replace("\0", _REPLACEMENT).encode(errors="replace").decode())
+    return "".join(map(_letter, _kept_text(word)))
+
+
+def _kept_text(word: str) -> str:
+    return word.replace("\0", _REPLACEMENT).encode(errors="replace").decode()
 
 
 def _letter(letter: str) -> str:
@@ -147,3 +163,9 @@ def _others() -> Mapping[str, str]:
             found[small] = found.get(small, small) + letter
     found["σ"] = found["ς"] = "σςΣ"
     return found
+
+
+@cache
+def _small() -> dict[str, str]:
+    """The letters that have a small form, and that."""
+    return {form: small for small, forms in _others().items() if small != "ς" for form in forms if form != small}

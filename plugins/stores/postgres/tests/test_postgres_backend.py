@@ -326,3 +326,11 @@ def test_a_document_is_not_changed_by_being_written(store: Any) -> None:
     store.upsert([given])
     assert given.metadata["nul"] == "\0"
     assert isinstance(given, Document)
+
+
+def test_a_word_of_any_length_is_found(store: Any) -> None:
+    long = "Ünïcödé-ΣΑΣ.*教" * 2000
+    store.upsert([chunk("a", 0, f"({long.upper()})"), chunk("b", 0, long[:-1]), chunk("c", 0, "nothing of it")])
+    assert keys(store.select(ALL, words=[long])) == keys(store.select(ALL, words=[long.swapcase(), "("])) == [("a", 0)]
+    assert sorted(keys(store.select(ALL, words=[long[:-1]]))) == [("a", 0), ("b", 0)]
+    assert store.select(ALL, words=[long + "x"]) == []

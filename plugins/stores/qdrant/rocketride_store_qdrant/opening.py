@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import httpx
@@ -15,6 +15,7 @@ from qdrant_client.common.client_exceptions import ResourceExhaustedResponse
 from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
 from rocketride_store import Address, StoreError, by_status, http_limits, transport
+from rocketride_store.errors import Kind
 
 __all__ = ["explain", "in_memory", "server"]
 
@@ -82,8 +83,15 @@ def explain(error: Exception) -> StoreError | None:
     if isinstance(error, httpx.InvalidURL):
         return StoreError("invalid", str(error))
     if type(error) is Exception:  # the engine in a folder knows no other; its words say what happened
-        return StoreError("full" if "No space left" in str(error) else "invalid", str(error))
+        return StoreError(next((kind for part, kind in _LOCAL.items() if part in str(error)), "invalid"), str(error))
     return transport(error)
+
+
+_LOCAL: Mapping[str, Kind] = {
+    "No space left": "full",
+    "Read-only file system": "permission",
+    "Permission denied": "permission",
+}
 
 
 def _said(content: bytes) -> str:

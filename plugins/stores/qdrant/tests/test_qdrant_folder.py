@@ -180,3 +180,14 @@ def test_a_disk_that_is_full_is_told_before_the_engine_dies_of_it(tmp_path: Path
     with pytest.raises(StoreError, match="its engine needs 40 MiB"):
         again.ids(Where())
     again.close()
+
+
+@pytest.mark.parametrize(
+    ("said", "kind"), [("Read-only file system (os error 30)", "permission"), ("No space left", "full"), ("?", "invalid")]
+)
+def test_the_engines_words_are_read(said: str, kind: str) -> None:
+    from rocketride_store_qdrant.opening import explain
+
+    told = explain(Exception(f"Service runtime error: {said}"))
+    assert told is not None
+    assert told.kind == kind
