@@ -59,6 +59,8 @@ def expanded(store: VectorStore, request: Request, found: Sequence[Document]) ->
         if not document.metadata.get("isTable") or not object_id:
             return (object_id, number, document.text), None
         table = document.metadata.get("tableId", 0)
+        if type(table) is not int:  # no filter can name it
+            return (object_id, number, document.text), None
         where = visible.and_in("objectId", [object_id]).and_in("tableId", [table])
         return (object_id, "table", table), Where((*where, Condition("isTable", "eq", True)))
 

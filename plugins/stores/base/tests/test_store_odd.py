@@ -25,6 +25,10 @@ class Strict(InMemory):
         for text in (*words, *(one for condition in where for one in _texts(condition))):
             text.encode()
             assert "\x00" not in text
+        for condition in where:
+            values = condition.value if condition.operator == "in" else [condition.value]
+            assert len({type(value) for value in values}) == 1, "databases compare with values of one type"
+            assert condition.key != "tableId" or type(values[0]) is int
         return super().select(where, words=words, **page)
 
 
@@ -100,3 +104,9 @@ def test_what_is_embedded_is_what_is_stored() -> None:
         harness.run({"documents": [[Document("one\x00two \ud800", {"objectId": "a"})]]})
         [found] = ask(harness, "one\x00two \ud800", "question")
     assert (found.text, found.score) == ("one\ufffdtwo \ufffd", 1.0)
+
+
+@pytest.mark.parametrize("table", [True, None, [1], 1.5, "1"])
+def test_a_table_without_a_number_stays_a_chunk(harness: Any, table: Any) -> None:
+    put(harness, chunk("a", 0, "row", isTable=True, tableId=table))
+    assert [found.text for found in ask(harness, "", "get", fullTables=True)] == ["row"]

@@ -58,6 +58,7 @@ INDEXES: Final[Mapping[str, Any]] = {
 }
 
 # In a folder every index is paid for at each write, and nothing refuses a filter without one: those that questions use most.
+_FILTERED = ("nodeId", "parent", "name", "permissionId", "isDeleted", "isTable", "tableId")
 _MOST = ("objectId", "nodeId", "parent", "permissionId", "isDeleted")
 FOLDER_INDEXES: Final = {f"meta.{key}": INDEXES[f"meta.{key}"] for key in _MOST}
 
@@ -94,7 +95,7 @@ def point(given: Document, make: Make) -> Any:
     rest = [(key, value) for key, value in metadata.items() if type(value) not in _HELD]
     for key, value in rest:
         # Most are small numbers: to call for each of them costs a fiftieth of a write.
-        if (type(value) is int and -_BIGGEST <= value < _BIGGEST) or _held(value):
+        if (type(value) is int and -_BIGGEST <= value < _BIGGEST) or (_held(value) and not _many(key, value)):
             continue
         odd[key] = metadata.pop(key)
     payload: dict[str, Any] = {"content": given.text, "meta": metadata}
@@ -112,7 +113,7 @@ def document(payload: Mapping[str, Any] | None, score: float | None = None) -> D
     beside = held.get("rocketride") or {}
     metadata = dict(held.get("meta") or {})
     if "json" in beside:
-        metadata.update(json.loads(beside["json"]))
+        metadata = {**json.loads(beside["json"]), **metadata}  # a mark may have written its key since
     return Document(str(held.get("content") or ""), metadata, score=score, kind=beside.get("kind", "Document"))
 
 
@@ -143,6 +144,11 @@ def _field(condition: Condition) -> models.FieldCondition:
             return models.FieldCondition(key=key, range=models.Range(gte=value, lte=value))
         case _:
             return models.FieldCondition(key=key, match=models.MatchValue(value=value))
+
+
+def _many(key: str, value: Any) -> bool:
+    """A list where filters look: Qdrant finds it by each of its values."""
+    return key in _FILTERED and isinstance(value, (list, tuple))
 
 
 def _held(value: Any, depth: int = 0) -> bool:

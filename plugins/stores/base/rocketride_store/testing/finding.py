@@ -134,11 +134,14 @@ class Finding(Making):
         assert keys(store.select(Where((Condition("permissionId", "ne", 3),)))) == [("bare", 0)]
         assert keys(store.select(Where((Condition("permissionId", "le", 3),)))) == [("full", 0)]
 
-    def test_true_is_not_one(self, store: VectorStore) -> None:
+    def test_true_is_not_one_and_a_list_is_none_of_its_values(self, store: VectorStore) -> None:
         odd = chunk("odd", 0, isTable=1, isDeleted=1, tableId=True, permissionId=False)
-        self.fill(store, odd, chunk("fit", 0, isTable=True, tableId=1, permissionId=0))
-        assert sorted(keys(store.select(Request.of({}).where))) == [("fit", 0), ("odd", 0)]
-        for filter in ({"isTable": True}, {"tableIds": [1]}, {"permissions": [0]}):
+        listed = chunk("listed", 0, isTable=[True], tableId=[1], permissionId=[0], nodeId=["n"], isDeleted=[True])
+        self.fill(store, odd, listed, chunk("fit", 0, isTable=True, tableId=1, permissionId=0, nodeId="n"))
+        assert sorted(keys(store.select(Request.of({}).where))) == [("fit", 0), ("listed", 0), ("odd", 0)]
+        [found] = store.select(Where.object("listed"))
+        assert dict(found.metadata) == dict(listed.metadata)
+        for filter in ({"isTable": True}, {"tableIds": [1]}, {"permissions": [0]}, {"nodeId": "n"}):
             assert keys(store.select(Request.of(filter).where)) == [("fit", 0)], filter
             assert keys(store.search(vector(1, 0, 0), Request.of(filter).where, 5)) == [("fit", 0)], filter
 
