@@ -12,6 +12,7 @@ import json
 import sqlite3
 import sys
 import time
+import uuid
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -131,20 +132,20 @@ def _client(folder: Path) -> Any:
 
 
 def hand(count: int, folder: Path) -> None:
-    """What a good engineer writes who wants the records that the node writes: ids are stable, so that the loop may run again."""
+    """What a good engineer writes who wants what the node gives: its records, and a loop that may run again with texts that are shorter."""
     from rocketride_splitter import RecursiveCharacterTextSplitter
 
     collection = _collection(folder)
     splitter = RecursiveCharacterTextSplitter(chunk_size=CHUNK, chunk_overlap=0)
     for name, text in texts(count):
-        chunks = splitter.split(text)
+        chunks, object_id = splitter.split(text), str(uuid.uuid5(uuid.NAMESPACE_URL, name))
         collection.upsert(
-            ids=[f"{name}#{number}" for number in range(len(chunks))],
+            ids=[str(uuid.uuid5(uuid.NAMESPACE_URL, f"{object_id}#{number}")) for number in range(len(chunks))],
             embeddings=[vector(chunk.text) for chunk in chunks],
             documents=[chunk.text for chunk in chunks],
             metadatas=[
                 {
-                    "objectId": name,
+                    "objectId": object_id,
                     "chunkId": number,
                     "name": name,
                     "parent": "",
@@ -159,6 +160,9 @@ def hand(count: int, folder: Path) -> None:
                 for number, chunk in enumerate(chunks)
             ],
         )
+        stale = {"$and": [{"objectId": object_id}, {"chunkId": {"$gte": len(chunks)}}]}
+        if gone := collection.get(where=stale, include=[])["ids"]:
+            collection.delete(ids=gone)
 
 
 def langchain(count: int, folder: Path) -> None:
