@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
@@ -18,7 +17,6 @@ from rocketride_core import (
     QUESTIONS,
     TABLE,
     TEXT,
-    Answer,
     Document,
     Instance,
     Json,
@@ -35,7 +33,7 @@ from rocketride_core import (
 )
 from rocketride_store import MEMORY, Folders, Request, StoreError, Where
 from rocketride_store.probing import unmade
-from rocketride_store.results import with_documents
+from rocketride_store.results import answered
 from rocketride_store.tools import Deleted, Hit, Searched, SearchFilter
 from rocketride_store.writing import Pending
 
@@ -181,14 +179,7 @@ class Indexer(Node[IndexerConfig]):
         if request.unknown:
             names = ", ".join(request.unknown)
             instance.warn("unknown-filter", f"{self.id} does not know {names} in the question's filter; it is left out")
-        found = self._asker().find(question, request)
-        if instance.wants(DOCUMENTS):
-            instance.emit(DOCUMENTS, found)
-        if instance.wants(ANSWERS):
-            content = [document.to_json() for document in found]
-            instance.emit(ANSWERS, Answer(content if question.expect_json else json.dumps(content, ensure_ascii=False)))
-        if instance.wants(QUESTIONS):
-            instance.emit(QUESTIONS, with_documents(question, found))
+        answered(instance, question, self._asker().find(question, request))
 
     # ---- tools
 

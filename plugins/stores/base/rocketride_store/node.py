@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from contextlib import closing
 from typing import Annotated, Any, TypeVar
@@ -16,7 +15,6 @@ from rocketride_core import (
     EMBEDDING,
     OPTIONAL,
     QUESTIONS,
-    Answer,
     Component,
     Document,
     Expansion,
@@ -41,7 +39,7 @@ from .patience import Patience
 from .patient import Patient
 from .placed import Placed
 from .probing import Findings, introduced, probe, unmade
-from .results import with_documents
+from .results import answered
 from .tools import Deleted, Searched, SearchFilter, ToolDocument, Upserted, delete, search, upsert
 from .wiring import bad_name, open_key, tile, with_embedding
 from .writing import OBJECTS, Pending, Writer, batched
@@ -172,14 +170,7 @@ class StoreNode(Placed[S]):
     @on(QUESTIONS, emits=[DOCUMENTS, ANSWERS, QUESTIONS])
     def ask(self, instance: Instance, question: Question) -> None:
         self._writer(instance, instance.state(Pending)).write()
-        found = self._asker(instance).find(question)
-        if instance.wants(DOCUMENTS):
-            instance.emit(DOCUMENTS, found)
-        if instance.wants(ANSWERS):
-            content = [document.to_json() for document in found]
-            instance.emit(ANSWERS, Answer(content if question.expect_json else json.dumps(content, ensure_ascii=False)))
-        if instance.wants(QUESTIONS):
-            instance.emit(QUESTIONS, with_documents(question, found))
+        answered(instance, question, self._asker(instance).find(question))
 
     # ---- tools
 

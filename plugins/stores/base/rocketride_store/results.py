@@ -3,17 +3,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import attrs
 
-from rocketride_core import Document, Question
+from rocketride_core import ANSWERS, DOCUMENTS, QUESTIONS, Answer, Document, Instance, Question
 
 from .backend import VectorStore, chunk_key
 from .filters import Condition, Request, Where
 
-__all__ = ["Found", "expanded", "with_documents"]
+__all__ = ["Found", "answered", "expanded", "with_documents"]
 
 
 class Found:
@@ -83,6 +84,17 @@ def _joined(
             chunks = sorted(store.select(where), key=chunk_key)
             out[key] = attrs.evolve(document, text="\n".join(chunk.text for chunk in chunks)) if chunks else document
     return list(out.values())
+
+
+def answered(instance: Instance, question: Question, found: Sequence[Document]) -> None:
+    """Emit what was found for a question, in each form that somebody listens to: documents, an answer, the question with them in it."""
+    if instance.wants(DOCUMENTS):
+        instance.emit(DOCUMENTS, found)
+    if instance.wants(ANSWERS):
+        content = [document.to_json() for document in found]
+        instance.emit(ANSWERS, Answer(content if question.expect_json else json.dumps(content, ensure_ascii=False)))
+    if instance.wants(QUESTIONS):
+        instance.emit(QUESTIONS, with_documents(question, found))
 
 
 def with_documents(question: Question, found: Sequence[Document]) -> Question:
